@@ -23,8 +23,9 @@ INGEST_MODES = ("live", "bulk")
 """Ways to write events: as mutations, or as files that are imported."""
 MAX_DEADLINE = 7 * 86_400
 """The longest deadline of a query, in seconds."""
-TOKEN_ROLES = ("analyst", "operator")
-"""Roles of bearer tokens. An analyst asks for sources, events and counts; an operator for the state of the service."""
+TOKEN_ROLES = ("analyst", "operator", "admin")
+"""Roles of bearer tokens. An analyst asks for events and counts, an operator for the state of the
+service, an admin both."""
 LIST_SCALARS = ("ip", "string", "int", "float", "port", "time", "bool")
 LIST_KINDS = ("domain", "hash", "url", "email", "mac")
 """Kinds of strings that are told by their form."""

@@ -7,7 +7,7 @@ import functools
 import json
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -26,7 +26,6 @@ from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.schema.filter.value_list import ValueList
 from watchfloor.schema.source import Source
-from watchfloor.schema.visibility.restrict import restrict_sources
 from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.bridge.connection import Cell
 from watchfloor.store.bridge.requests import EntryScan
@@ -42,6 +41,9 @@ _DEFINITION_FAMILY = b""
 _COSTS_ROW, _COSTS_FAMILY = b"\x00store", b"costs"
 _REGISTER_THREADS = 4
 _ENTRIES = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility", "value")])
+
+
+_Restriction = Callable[[dict[str, Source]], dict[str, Source]]
 
 
 class _CatalogStore(Reader, Protocol):
@@ -75,16 +77,14 @@ class _LastRead:
 class Catalog:
     """Reads and changes the definitions of sources. Safe to use from several threads."""
 
-    def __init__(
-        self, store: _CatalogStore, shared: Catalog | None = None, shown_to: Collection[str] | None = None
-    ) -> None:
+    def __init__(self, store: _CatalogStore, restrict: _Restriction = dict, shared: Catalog | None = None) -> None:
         """Shares the last reading with ``shared``, a catalog of the same connection with other authorizations.
 
-        If ``shown_to`` is given, ``read_sources`` and ``find_source`` know only what these labels let through.
+        ``read_sources`` and ``find_source`` know only what ``restrict`` leaves of all sources.
         """
         self._store = store
         self._reader: Reader = store
-        self._shown_to = shown_to
+        self._restrict = restrict
         self._lock = threading.Lock()
         self._sources: dict[str, Source] = {}
         self._last_read: _LastRead = shared._last_read if shared is not None else _LastRead()
@@ -102,8 +102,7 @@ class Catalog:
         definitions = entries.filter(pc.equal(entries.column("family"), _DEFINITION_FAMILY))
         columns = (definitions.column(name).to_pylist() for name in ("row", "value"))
         found = {name.decode(): _parse_stored(name, definition) for name, definition in zip(*columns, strict=True)}
-        if self._shown_to is not None:
-            found = restrict_sources(found, self._shown_to)
+        found = self._restrict(found)
         with self._lock:
             self._sources.clear()
             self._sources.update(found)

@@ -15,6 +15,8 @@ import pyarrow as pa
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.schema.source import Source
+from watchfloor.schema.visibility.grant import fits_patterns
+from watchfloor.schema.visibility.restrict import restrict_sources
 from watchfloor.store.bridge.connection import Cell, Connection
 from watchfloor.store.bridge.requests import EntryScan, EventScan
 from watchfloor.store.bridge.sinks import EntrySink
@@ -32,7 +34,8 @@ T = TypeVar("T")
 class Store:
     """An open store, which is a ``Reader`` too. ``authorizations`` are the labels with which it reads.
 
-    The catalog of a store of the role ``query`` shows only what these labels let through.
+    Its catalog shows only the sources that fit one of the patterns ``sources`` (None: all), and in the role ``query``
+    only what the labels let through.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Store:
         user: str,
         authorizations: Sequence[str],
         role: Role = "ingest",
+        sources: Sequence[str] | None = None,
     ) -> None:
         self.settings = settings
         self.connection = connection
@@ -49,7 +53,8 @@ class Store:
         self.authorizations = tuple(authorizations)
         self.grace = GRACE_SECONDS
         self.role: Role = role
-        self.catalog = Catalog(self, shown_to=self._shown_to)
+        self.sources = sources
+        self.catalog = Catalog(self, self._restrict_sources)
         self._granting = threading.Lock()
         self._user_labels = UserLabels(lambda: labels.read_user_labels(connection, user), authorizations)
 
@@ -74,11 +79,11 @@ class Store:
             raise StoreError(f"the store does not answer: {error}; see `watchfloor status`") from error
         return cls(settings, connection, credentials.user, authorizations, role)
 
-    def with_authorizations(self, authorizations: Sequence[str]) -> Store:
-        """Returns a store with the same connection that sees only what these labels let through."""
-        other = Store(self.settings, self.connection, self.user, authorizations, self.role)
+    def with_authorizations(self, authorizations: Sequence[str], sources: Sequence[str] | None = None) -> Store:
+        """Returns a store with the same connection that sees only what these labels let through, of these sources."""
+        other = Store(self.settings, self.connection, self.user, authorizations, self.role, sources)
         other.grace = self.grace
-        other.catalog = Catalog(other, self.catalog, other._shown_to)
+        other.catalog = Catalog(other, other._restrict_sources, self.catalog)
         return other
 
     def choose_granted(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
@@ -90,9 +95,10 @@ class Store:
         granted = self._user_labels.get_labels()
         return tuple(sorted(granted if wanted is None else granted.intersection(wanted)))
 
-    @property
-    def _shown_to(self) -> tuple[str, ...] | None:
-        return self.authorizations if self.role == "query" else None
+    def _restrict_sources(self, known: dict[str, Source]) -> dict[str, Source]:
+        """Returns what the catalog shows of the sources ``known``."""
+        fitting = {name: source for name, source in known.items() if fits_patterns(name, self.sources)}
+        return restrict_sources(fitting, self.authorizations) if self.role == "query" else fitting
 
     def seeing_all_of(self, source: Source) -> Store:
         """Returns a store with the same connection that sees every entry of a source.

@@ -7,6 +7,7 @@ returns. Every error becomes a problem of one shape (``base/problems.py``). ``pa
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -32,15 +33,17 @@ def create_app(
     tokens: KnownTokens,
     limits: RestLimits | None = None,
     settings: Settings | None = None,
+    stopping: threading.Event | None = None,
 ) -> Flask:
     """Returns the application. ``limits`` None stands for the limits of the settings' defaults.
 
-    ``settings`` name the stack whose disk and servers the service tells of; it tells of none without them.
+    ``settings`` name the stack whose disk and servers the service tells of; it tells of none without them. Once
+    ``stopping`` is set, the service says that it is not ready.
     """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     app.url_map.merge_slashes = False  # else a path with two of them is answered by a redirect, in HTML
-    context = RestContext(services, tokens, limits or RestLimits(), settings)
+    context = RestContext(services, tokens, limits or RestLimits(), settings, stopping)
     roles: dict[str, RequiredRole | None] = dict.fromkeys(add_page(app))
     for route in find_routes():
         endpoint = f"{route.method} {route.path}"

@@ -93,8 +93,8 @@ class ClientConnection(HTTPChannel):
         return None
 
 
-def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimits) -> Any:
-    """Returns a waitress server that listens on one address; port 0 picks a free one.
+def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimits, scheme: str = "http") -> Any:
+    """Returns a waitress server that listens on one address; port 0 picks a free one. ``scheme`` is that of its URLs.
 
     Raises ``SettingsError`` if it cannot listen.
     """
@@ -116,6 +116,7 @@ def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimit
             outbuf_high_watermark=UNSENT_BYTES,
             outbuf_overflow=16 * UNSENT_BYTES,  # above what is ever unsent: events never reach a temporary file
             clear_untrusted_proxy_headers=True,
+            url_scheme=scheme,
             ident="watchfloor",
         )
     except OSError as error:

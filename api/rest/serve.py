@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,10 +20,12 @@ from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.schema.errors import OperatorError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.visibility.grant import EVERYTHING
 
 from .app import create_app
 from .connections import close_server, guard_connections, make_server
 from .store_services import StoreServices
+from .tls import TlsFiles, use_tls
 
 GRACE_SECONDS = 5
 log = logging.getLogger(__name__)
@@ -34,10 +37,12 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     services = StoreServices(settings)
     try:
         try:
-            services.open_service(None)
+            services.open_service(EVERYTHING)
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
-        run_server(create_app(services, tokens, RestLimits.from_settings(settings), settings), settings, say)
+        stopping = threading.Event()
+        app = create_app(services, tokens, RestLimits.from_settings(settings), settings, stopping)
+        run_server(app, settings, say, stopping)
     finally:
         services.close()
 
@@ -49,19 +54,34 @@ def open_tokens(secret: Path, say: Callable[[str], None]) -> TokensInForce:
     """
     file = TokenFile(secret)
     if not file.make_first() and file.upgrade():
-        say(f"{show_path(file.path)} is in the present form now; its tokens are analysts' and do not expire")
+        say(f"{show_path(file.path)} is in the present form now")
     return TokensInForce(secret)
 
 
-def run_server(app: Callable[..., Any], settings: Settings, say: Callable[[str], None]) -> None:
-    """Serves a WSGI application in the main thread until SIGTERM or Ctrl-C."""
-    limits = RestLimits.from_settings(settings)
-    server = make_server(app, settings.host, settings.port, limits)
-    address = f"http://{server.effective_host}:{server.effective_port}"
+def run_server(
+    app: Callable[..., Any],
+    settings: Settings,
+    say: Callable[[str], None],
+    stopping: threading.Event | None = None,
+) -> None:
+    """Serves a WSGI application in the main thread until SIGTERM or Ctrl-C. ``stopping`` is set at the first SIGTERM.
+
+    Raises ``SettingsError`` if it cannot listen, or has no good certificate.
+    """
+    limits, tls = RestLimits.from_settings(settings), TlsFiles.of_settings(settings)
+    server = make_server(app, settings.host, settings.port, limits, "http" if tls is None else "https")
+    if tls is not None:
+        use_tls(server, tls)
+    elif not ip_address(server.effective_host).is_loopback:
+        say(
+            "tokens and events go over the network unencrypted: name tls_certificate and tls_key, or listen on "
+            "127.0.0.1 behind a proxy with TLS"
+        )
+    address = f"{'http' if tls is None else 'https'}://{server.effective_host}:{server.effective_port}"
     say(f"serving {address}/ (the web page; REST: /api/v1, health: /healthz); stop with Ctrl-C")
     if (first := settings.secret_folder / FIRST_TOKEN_FILE).exists():
         say(f"a bearer token is in {show_path(first)}")
-    _install_signals(server)
+    _install_signals(server, stopping or threading.Event())
     try:
         with guard_connections(server, limits):
             server.run()
@@ -70,9 +90,8 @@ def run_server(app: Callable[..., Any], settings: Settings, say: Callable[[str],
         log.info("stopped")
 
 
-def _install_signals(server: Any) -> None:
+def _install_signals(server: Any, stopping: threading.Event) -> None:
     """Makes the first SIGTERM let running answers end, for ``GRACE_SECONDS`` at most, and a second one stop at once."""
-    stopping = threading.Event()
 
     def stop_when_idle() -> None:
         deadline = time.monotonic() + GRACE_SECONDS

@@ -13,6 +13,7 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.schema.source import Source
+from watchfloor.schema.visibility.grant import EVERYTHING, Grant
 from watchfloor.store.bridge.connection import is_memory_short
 from watchfloor.store.put_list import put_list, remove_list
 from watchfloor.store.saved import searches
@@ -34,40 +35,40 @@ class StoreServices:
         self._count_seconds = min(settings.deadline_seconds or COUNT_SECONDS, COUNT_SECONDS)
         self._query, self._ingest = _StoreViews(settings, "query"), _StoreViews(settings, "ingest")
 
-    def open_service(self, authorizations: tuple[str, ...] | None) -> QueryService:
-        """Returns the query service that sees what ``authorizations`` let through; None stands for all of the user's.
+    def open_service(self, grant: Grant) -> QueryService:
+        """Returns the query service that sees what ``grant`` lets through.
 
         Raises ``OperatorError`` while the store does not answer; the next call tries again.
         """
-        return QueryService(self._query.open_view(authorizations), self._count_seconds)
+        return QueryService(self._query.open_view(grant), self._count_seconds)
 
-    def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
-        return self._query.open_view(authorizations).catalog.read_sources()
+    def read_sources(self, grant: Grant) -> Mapping[str, Source]:
+        return self._query.open_view(grant).catalog.read_sources()
 
     def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
-        return put_list(self._ingest.open_view(None), name, values, label, expires)
+        return put_list(self._ingest.open_view(EVERYTHING), name, values, label, expires)
 
     def remove_list(self, name: str) -> None:
-        remove_list(self._ingest.open_view(None), name)
+        remove_list(self._ingest.open_view(EVERYTHING), name)
 
     def read_searches(self, owner: str) -> list[SavedSearch]:
-        return searches.read_searches(self._query.open_view(()), owner)
+        return searches.read_searches(self._query.open_view(Grant(labels=())), owner)
 
     def find_search(self, owner: str, name: str) -> SavedSearch:
-        return searches.find_search(self._query.open_view(()), owner, name)
+        return searches.find_search(self._query.open_view(Grant(labels=())), owner, name)
 
     def put_search(self, owner: str, name: str, search: Mapping[str, Any]) -> SavedSearch:
-        return searches.put_search(self._ingest.open_view(None), owner, name, search)
+        return searches.put_search(self._ingest.open_view(EVERYTHING), owner, name, search)
 
     def remove_search(self, owner: str, name: str) -> None:
-        searches.remove_search(self._ingest.open_view(None), owner, name)
+        searches.remove_search(self._ingest.open_view(EVERYTHING), owner, name)
 
-    def open_records(self, authorizations: tuple[str, ...] | None) -> IngestRecords:
-        """Returns the records of ingest; of lines in quarantine they have what ``authorizations`` let through."""
-        return IngestRecords(self._ingest.open_view(authorizations))
+    def open_records(self, grant: Grant) -> IngestRecords:
+        """Returns the records of ingest; of lines in quarantine they have what ``grant`` lets through."""
+        return IngestRecords(self._ingest.open_view(grant))
 
     def retry_lines(self, file: str | None, line: str | None) -> RetryResult:
-        return retry_lines(self._ingest.open_view(None), file, line)
+        return retry_lines(self._ingest.open_view(EVERYTHING), file, line)
 
     def is_memory_short(self) -> bool:
         return is_memory_short()
@@ -78,9 +79,9 @@ class StoreServices:
 
 
 class _StoreViews:
-    """A store connection of one role, opened at first use. Each set of labels in use has its own view of it.
+    """A store connection of one role, opened at first use. Each grant in use has its own view of it.
 
-    Authorizations are reduced to the labels that the role's Accumulo user has at that moment.
+    Labels are reduced to the labels that the role's Accumulo user has at that moment.
     """
 
     def __init__(self, settings: Settings, role: Role) -> None:
@@ -88,22 +89,23 @@ class _StoreViews:
         self._role: Role = role
         self._lock = threading.Lock()
         self._root: Store | None = None
-        self._stores: dict[tuple[str, ...], Store] = {}
+        self._stores: dict[Grant, Store] = {}
         self._closed = False
 
-    def open_view(self, authorizations: tuple[str, ...] | None) -> Store:
-        """Returns the store as ``authorizations`` let it be seen; None stands for all labels of the user."""
+    def open_view(self, grant: Grant) -> Store:
+        """Returns the store as ``grant`` lets it be seen."""
         with self._lock:
             if self._closed:
                 raise StoreError("the service is stopping")
             if self._root is None:
                 self._root = Store.open(self._settings, role=self._role)
             root = self._root
-        labels = root.choose_granted(authorizations)
+        labels = root.choose_granted(grant.labels)
+        view = Grant(labels, grant.sources)
         with self._lock:
-            if labels not in self._stores:
-                self._stores[labels] = root.with_authorizations(labels)
-            return self._stores[labels]
+            if view not in self._stores:
+                self._stores[view] = root.with_authorizations(labels, grant.sources)
+            return self._stores[view]
 
     def close(self) -> None:
         with self._lock:

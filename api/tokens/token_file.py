@@ -1,9 +1,10 @@
 """The file of tokens, ``secret/tokens.json`` in the stack's folder: digests of tokens, never a token.
 
-    {"version": 2, "tokens": [{"name", "digest", "role", "authorizations", "created", "expires"}, …]}
+    {"version": 3, "tokens": [{"name", "digest", "role", "authorizations", "sources", "created", "expires"}, …]}
 
 It is changed under a lock and replaced in one step, so that a reader finds the state before a change or the one after
-it. Version 1 was ``{"<digest>": {"name", "authorizations"}}`` and was edited by hand; it is still read.
+it. Older versions are still read: 2 had no sources, and 1 was ``{"<digest>": {"name", "authorizations"}}`` and was
+edited by hand.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ import orjson
 
 from watchfloor.schema.errors import SettingsError, UserError, suggest_names
 from watchfloor.schema.files.paths import show_path
+from watchfloor.schema.visibility.grant import EVERYTHING, Grant
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.runtime.private_files import write_private
 
 from .token import Role, Token, check_token, hash_token, read_token
 
 TOKENS_FILE, LOCK_FILE, FIRST_TOKEN_FILE, FIRST_NAME = "tokens.json", "tokens.lock", "rest.token", "first"
-VERSION = 2
+VERSION = 3
 _LOCK_SECONDS = 10
 
 
@@ -58,7 +60,7 @@ class TokenFile:
         return None
 
     def make_first(self) -> bool:
-        """Makes the file with a first token, an analyst's that sees everything, if there is none.
+        """Makes the file with a first token, an admin's that sees everything, if there is none.
 
         The token is kept in ``rest.token`` (mode 0600) for the user of this machine. Returns whether it was made.
         """
@@ -67,24 +69,31 @@ class TokenFile:
         with self._hold_lock():
             if self.path.exists():
                 return False
-            text, token = _draw_token(FIRST_NAME, "analyst", None, None)
+            text, token = _draw_token(FIRST_NAME, "admin", EVERYTHING, None)
             write_private(self._first, text + "\n")
             self._write([token])
         return True
 
     def upgrade(self) -> bool:
-        """Writes a file of version 1 in the present form. Returns whether it did."""
+        """Writes a file of an older version in the present form. Returns whether it did."""
         if not self.path.exists() or self._read_content()[0] == VERSION:
             return False
         self._change(lambda tokens: tokens)
         return True
 
-    def create_token(self, name: str, role: Role, authorizations: Sequence[str] | None, expires: int | None) -> str:
+    def create_token(
+        self,
+        name: str,
+        role: Role,
+        authorizations: Sequence[str] | None,
+        expires: int | None,
+        sources: Sequence[str] | None = None,
+    ) -> str:
         """Adds a token and returns its text, which is not kept anywhere.
 
-        Raises ``UserError`` for a name that is taken, or a bad name or label.
+        Raises ``UserError`` for a name that is taken, or a bad name, label or source.
         """
-        text, token = _draw_token(name, role, authorizations, expires)
+        text, token = _draw_token(name, role, _as_grant(authorizations, sources), expires)
 
         def add(tokens: list[Token]) -> list[Token]:
             if any(known.name == name for known in tokens):
@@ -172,7 +181,8 @@ def _parse_content(content: bytes) -> tuple[int, tuple[Token, ...]]:
         raise ValueError("it is no JSON object")
     if "tokens" not in whole:
         return 1, _parse_version_1(whole)
-    if whole.get("version") != VERSION or not isinstance(whole["tokens"], list):
+    version = whole.get("version")
+    if version not in (2, VERSION) or not isinstance(whole["tokens"], list):
         raise ValueError(f"it is not of version {VERSION}")
     tokens: list[Token] = []
     for number, form in enumerate(whole["tokens"], 1):
@@ -181,7 +191,7 @@ def _parse_content(content: bytes) -> tuple[int, tuple[Token, ...]]:
             if any(known.name == token.name or known.digest == token.digest for known in tokens):
                 raise ValueError("its name or digest stands twice")
             tokens.append(token)
-    return VERSION, tuple(tokens)
+    return version, tuple(tokens)
 
 
 def _parse_version_1(whole: Mapping[str, Any]) -> tuple[Token, ...]:
@@ -218,11 +228,16 @@ def _draw_text() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _draw_token(name: str, role: Role, authorizations: Sequence[str] | None, expires: int | None) -> tuple[str, Token]:
+def _as_grant(authorizations: Sequence[str] | None, sources: Sequence[str] | None) -> Grant:
+    """Returns a grant that names each label and source once."""
+    labels, patterns = (None if names is None else tuple(dict.fromkeys(names)) for names in (authorizations, sources))
+    return Grant(labels, patterns)
+
+
+def _draw_token(name: str, role: Role, grant: Grant, expires: int | None) -> tuple[str, Token]:
     """Returns a new token's text and what is known of it."""
-    text = _draw_text()
-    labels = None if authorizations is None else tuple(dict.fromkeys(authorizations))
-    return text, check_token(Token(name, hash_token(text), role, labels, time.time_ns() // 1000, expires))
+    text, created = _draw_text(), time.time_ns() // 1000
+    return text, check_token(Token(name, hash_token(text), role, grant.labels, created, expires, grant.sources))
 
 
 def _find_token(tokens: Sequence[Token], name: str) -> Token:

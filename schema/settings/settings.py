@@ -134,6 +134,11 @@ class Settings:
     host: str = _setting("127.0.0.1", "host", "address that the REST service listens on")
     port: int = _setting(8742, "int", "port that the REST service listens on; 0 picks a free one", low=0, high=65535)
 
+    tls_certificate: Path | None = _setting(
+        None, "path", "file with the certificate, and its chain, by which the REST service speaks HTTPS (PEM)"
+    )
+    tls_key: Path | None = _setting(None, "path", "file (mode 0600) with the key of `tls_certificate` (PEM)")
+
     def __post_init__(self) -> None:
         paths = (
             "home",
@@ -143,6 +148,8 @@ class Settings:
             "query_password",
             "kafka_password",
             "queue_key",
+            "tls_certificate",
+            "tls_key",
         )
         for path in paths:
             value = getattr(self, path)

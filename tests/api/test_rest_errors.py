@@ -150,6 +150,13 @@ def test_a_token_of_another_role_is_refused(client: FlaskClient) -> None:
             assert f"this needs a token of the role {route.role}" in problem["detail"]
 
 
+def test_an_admins_token_is_good_for_every_route(client: FlaskClient) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}-admin"}
+    for route in find_routes():
+        response = client.open(good_path(route), method=route.method, headers=headers, json={})
+        assert response.status_code not in (401, 403), route.path
+
+
 def test_a_failure_before_the_first_event_is_an_error(client: FlaskClient, service: FakeService) -> None:
     service.batches = [StoreError("a tablet server is gone")]
     check_problem(client.post(QUERY, json=GOOD, headers=BEARER), "unavailable")

@@ -13,10 +13,13 @@ POSITION = 70
 def register(add: AddCommand) -> None:
     parser = add("serve", serve_rest, "the REST service, until it is stopped")
     parser.add_argument("--host", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--tls-certificate", metavar="FILE", help="PEM file of a certificate: speak HTTPS")
+    parser.add_argument("--tls-key", metavar="FILE", help="PEM file (mode 0600) of the certificate's key")
     parser.add_argument("--port", metavar="PORT", type=int, help="port to listen on (default 8742; 0 picks one)")
 
 
 def serve_rest(args: Namespace) -> None:
     from watchfloor.api.rest.serve import serve
 
-    serve(read_settings(args, host=args.host, port=args.port), print_message)
+    listen = {name: getattr(args, name) for name in ("host", "port", "tls_certificate", "tls_key")}
+    serve(read_settings(args, **listen), print_message)

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from watchfloor.api.tokens.token_file import TokenFile
 
 POSITION = 75
-COLUMNS = ("name", "role", "authorizations", "created", "expires", "state")
+COLUMNS = ("name", "role", "authorizations", "sources", "created", "expires", "state")
 
 
 def register(add: AddCommand) -> None:
     parser = add("token", list_tokens, "the bearer tokens of the REST service")
     add_format(parser)
     actions = parser.add_subparsers(metavar="[list | create NAME | rotate NAME | revoke NAME]")
-    listing = actions.add_parser("list", help="names, roles, labels and expiries (the default)", allow_abbrev=False)
+    listing = actions.add_parser(
+        "list", help="names, roles, labels, sources and expiries (the default)", allow_abbrev=False
+    )
     add_format(listing)
     listing.set_defaults(run=list_tokens)
     create = actions.add_parser("create", help="make a token and print it, once", allow_abbrev=False)
@@ -32,6 +34,9 @@ def register(add: AddCommand) -> None:
     sees = create.add_mutually_exclusive_group()
     sees.add_argument("--labels", metavar="A,B", help="the labels whose data it sees (default: only data without one)")
     sees.add_argument("--all-labels", action="store_true", help="all data that the query user sees, now and later")
+    create.add_argument(
+        "--sources", metavar="A,B", help="the sources that it knows, by names and patterns: zeek.* (default: all)"
+    )
     create.add_argument(
         "--expires", metavar="DURATION", help="how long it is in force: 90d, 8h (default: until revoked)"
     )
@@ -61,9 +66,10 @@ def create_token(args: Namespace) -> None:
     if args.role == "operator" and (args.labels is not None or args.all_labels):
         raise UserError("an operator's token sees no events, so labels do not go with --role operator")
     labels = None if args.all_labels else () if args.labels is None else args.labels.split(",")
+    sources = None if args.sources is None else args.sources.split(",")
     now = time.time_ns() // 1000
     expires = None if args.expires is None else now + parse_duration(args.expires)
-    print(_open_file(args).create_token(args.name, args.role, labels, expires), flush=True)
+    print(_open_file(args).create_token(args.name, args.role, labels, expires, sources), flush=True)
     print_message(f"this is the token of {args.name}: keep it, it is shown only once")
 
 
@@ -85,7 +91,7 @@ def _open_file(args: Namespace) -> TokenFile:
 
     file = TokenFile(read_settings(args).secret_folder)
     if file.upgrade():
-        print_message(f"{show_path(file.path)} is in the present form now; its tokens are analysts' and do not expire")
+        print_message(f"{show_path(file.path)} is in the present form now")
     return file
 
 
@@ -96,7 +102,8 @@ def _describe_token(token: Token) -> dict[str, str | None]:
     return {
         "name": token.name,
         "role": token.role,
-        "authorizations": labels if token.role == "analyst" else "none",
+        "authorizations": labels if token.has_role("analyst") else "none",
+        "sources": "all" if token.sources is None else ",".join(token.sources),
         "created": format_micros(token.created),
         "expires": None if token.expires is None else format_micros(token.expires),
         "state": "expired" if token.is_expired else "in force",

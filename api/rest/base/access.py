@@ -51,7 +51,7 @@ def authorize_request(request: Request, context: RestContext, role: RequiredRole
     else:
         access = _find_bearer(request, context)
     assert access.token is not None
-    if role not in (ANY_ROLE, access.token.role):
+    if role != ANY_ROLE and not access.token.has_role(role):
         raise Problem("forbidden", f"this needs a token of the role {role}; the role of yours is {access.token.role}")
     return access
 

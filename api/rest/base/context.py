@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -18,6 +19,7 @@ from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
+from watchfloor.schema.visibility.grant import EVERYTHING, Grant
 from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
 from watchfloor.store.saved.searches import SavedSearch
 from watchfloor.store.stack.supervision.restarts import load_restarts
@@ -33,14 +35,14 @@ Bounded = TypeVar("Bounded", QueryRequest, StatsQuery)
 
 
 class QueryServices(Protocol):
-    """Provides query services by authorizations; None stands for all that the service's Accumulo user has."""
+    """Provides query services by what a token's holder may see."""
 
-    def open_service(self, authorizations: tuple[str, ...] | None) -> QueryService:
-        """Returns the query service that sees what ``authorizations`` let through."""
+    def open_service(self, grant: Grant) -> QueryService:
+        """Returns the query service that sees what ``grant`` lets through."""
         ...
 
-    def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
-        """Returns all sources by name, as the store has them now."""
+    def read_sources(self, grant: Grant) -> Mapping[str, Source]:
+        """Returns the sources that ``grant`` lets through by name, as the store has them now."""
         ...
 
     def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
@@ -63,7 +65,7 @@ class QueryServices(Protocol):
 
     def remove_search(self, owner: str, name: str) -> None: ...
 
-    def open_records(self, authorizations: tuple[str, ...] | None) -> IngestRecords:
+    def open_records(self, grant: Grant) -> IngestRecords:
         """Returns the records of ingest, with the texts of those quarantined lines that the labels let through."""
         ...
 
@@ -97,11 +99,17 @@ class RestContext:
     """
 
     def __init__(
-        self, services: QueryServices, tokens: KnownTokens, limits: RestLimits, settings: Settings | None = None
+        self,
+        services: QueryServices,
+        tokens: KnownTokens,
+        limits: RestLimits,
+        settings: Settings | None = None,
+        stopping: threading.Event | None = None,
     ) -> None:
         self.services, self.tokens, self._settings = services, tokens, settings
+        self._stopping = stopping
         self.sessions = Sessions(tokens.is_in_force)
-        self.health = Health(lambda: len(services.read_sources(None)))
+        self.health = Health(lambda: len(services.read_sources(EVERYTHING)))
         self.clients = ClientWatcher(services.is_memory_short)
         self.queries, self.watches = QueryQueue(limits.for_queries), QueryQueue(limits.for_watches)
         self.jobs = JobStore(JobLimits())
@@ -109,6 +117,11 @@ class RestContext:
         state = StateCollector(self.count_slots, self.health.count_sources, lambda: tokens.damage, self.count_restarts)
         self.metrics = ServiceMetrics(state)
         self._longest = limits.deadline
+
+    @property
+    def is_stopping(self) -> bool:
+        """True once the service was told to stop: it still answers, and is to get no more requests."""
+        return self._stopping is not None and self._stopping.is_set()
 
     def read_disk(self) -> DiskSpace | None:
         """Returns the room that is left for ingest on this machine; None if the store is elsewhere."""

@@ -16,6 +16,7 @@ from watchfloor.api.tokens.sessions import Session
 from watchfloor.api.tokens.token import Role, Token
 from watchfloor.query.service import QueryService
 from watchfloor.schema.source import Source
+from watchfloor.schema.visibility.grant import Grant
 
 from .context import RestContext
 
@@ -98,23 +99,23 @@ class Call:
         return "" if self.token is None else self.token.name
 
     @property
-    def authorizations(self) -> tuple[str, ...] | None:
-        """The token's; None stands for all that the service's Accumulo user has. A call without a token has none."""
-        return () if self.token is None else self.token.authorizations
+    def grant(self) -> Grant:
+        """The data that the token's holder may see. A call without a token sees data without labels."""
+        return Grant(labels=()) if self.token is None else self.token.grant
 
     @property
     def service(self) -> QueryService:
-        """The query service that sees what the token's authorizations let through."""
-        return self.context.services.open_service(self.authorizations)
+        """The query service that sees what the token's holder may see."""
+        return self.context.services.open_service(self.grant)
 
     @property
     def records(self) -> IngestRecords:
-        """The records of ingest, with what the token's authorizations let through of lines in quarantine."""
-        return self.context.services.open_records(self.authorizations)
+        """The records of ingest, with those lines in quarantine that the token's holder may see."""
+        return self.context.services.open_records(self.grant)
 
     def read_sources(self) -> Mapping[str, Source]:
-        """Returns all sources by name, as the store has them now."""
-        return self.context.services.read_sources(self.authorizations)
+        """Returns the sources that the token's holder knows by name, as the store has them now."""
+        return self.context.services.read_sources(self.grant)
 
 
 def find_routes() -> list[Route]:

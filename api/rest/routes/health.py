@@ -1,4 +1,4 @@
-"""``/healthz``, ``/api/v1/status`` and ``/metrics``: whether the service reaches its store, and what operators see."""
+"""``/healthz``, ``/readyz``, ``/api/v1/status`` and ``/metrics``: the service's state, for all and for operators."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import COUNT_ANSWER, declare_object
+from watchfloor.schema.errors import StoreError
 
 HEALTHY = {
     "status": {"const": "ok"},
@@ -24,6 +25,14 @@ def answer_health(call: Call) -> dict[str, Any]:
     """
     call.context.health.count_sources()
     return _describe_health(call)
+
+
+def answer_readiness(call: Call) -> dict[str, Any]:
+    """Returns the answer of a service that can take requests. Raises ``StoreError`` if it cannot."""
+    if call.context.is_stopping:
+        raise StoreError("the service is stopping")
+    call.context.health.count_sources()
+    return {"status": "ready"}
 
 
 def show_status(call: Call) -> dict[str, Any]:
@@ -55,6 +64,15 @@ ROUTES = (
         summary="Whether the service reaches its store",
         handler=answer_health,
         answer=declare_object(HEALTHY),
+        role=None,
+        holds_slot=False,
+    ),
+    Route(
+        method="GET",
+        path="/readyz",
+        summary="Whether the service takes requests: it reaches its store, and was not told to stop",
+        handler=answer_readiness,
+        answer=declare_object({"status": {"const": "ready"}}),
         role=None,
         holds_slot=False,
     ),

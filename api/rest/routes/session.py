@@ -25,6 +25,11 @@ WHO = declare_object(
             "items": {"type": "string"},
             "description": "the token's labels; null: all that the service sees",
         },
+        "sources": {
+            "type": ["array", "null"],
+            "items": {"type": "string"},
+            "description": "names and patterns of the sources that the token is bound to; null: it is bound to none",
+        },
         "expires": {"anyOf": [TIME_ANSWER, {"type": "null"}], "description": "when the token expires"},
     }
 )
@@ -73,6 +78,7 @@ def _describe_token(token: Token) -> dict[str, Any]:
         "name": token.name,
         "role": token.role,
         "labels": None if token.authorizations is None else list(token.authorizations),
+        "sources": None if token.sources is None else list(token.sources),
         "expires": None if token.expires is None else format_micros(token.expires),
     }
 

@@ -57,7 +57,7 @@ def read_cookie(answer: TestResponse) -> str:
 def test_from_signing_in_to_signing_out(client: FlaskClient) -> None:
     check_problem(client.get("/api/v1/sources", headers=HERE), "unauthorized")
     answer = sign_in(client)
-    who = {"name": "tests", "role": "analyst", "labels": ["tlp_amber"], "expires": None}
+    who = {"name": "tests", "role": "analyst", "labels": ["tlp_amber"], "sources": None, "expires": None}
     assert (answer.status_code, answer.json) == (200, who)
     assert client.get(SESSION, headers=HERE).json == who
     assert client.get("/api/v1/sources", headers=HERE).status_code == 200

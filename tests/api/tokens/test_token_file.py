@@ -41,7 +41,7 @@ def entry(**members: Any) -> dict[str, Any]:
         "name": "soc", "digest": hash_token("x"), "role": "analyst", "authorizations": [],
         "created": "2026-01-08T12:00:00.000000Z", "expires": None,
     }  # fmt: skip
-    return {"version": 2, "tokens": [{**good, **members}]}
+    return {"version": 3, "tokens": [{"sources": None, **good, **members}]}
 
 
 def test_the_first_token_is_made_once_and_private(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_the_first_token_is_made_once_and_private(tmp_path: Path) -> None:
     text = (secret / "rest.token").read_text().strip()
     token = tokens.find_token(text)
     assert token is not None
-    assert (token.name, token.role, token.authorizations) == ("first", "analyst", None)
+    assert (token.name, token.role, token.authorizations) == ("first", "admin", None)
     for name in ("tokens.json", "rest.token"):
         assert stat.S_IMODE((secret / name).stat().st_mode) == 0o600
     assert text not in (secret / "tokens.json").read_text()
@@ -96,6 +96,17 @@ def test_the_kept_first_token_goes_when_it_ends(tmp_path: Path) -> None:
     assert not (tmp_path / "rest.token").exists()
 
 
+def test_a_file_without_sources_is_still_read(tmp_path: Path) -> None:
+    content = {**entry(), "version": 2}
+    del content["tokens"][0]["sources"]
+    write(tmp_path, content)
+    said: list[str] = []
+    token = open_tokens(tmp_path, said.append).find_token("x")
+    assert token is not None and (token.name, token.sources) == ("soc", None)
+    assert json.loads((tmp_path / "tokens.json").read_text()) == {**entry(), "tokens": [token.to_json()]}
+    assert "present form" in said[0]
+
+
 @pytest.mark.parametrize("label", ["", " ", "a b", 'a"b', "a|b", "a&b", "ä", "a\n", "x" * 201])
 def test_labels_that_no_source_can_have_are_refused(tmp_path: Path, label: str) -> None:
     with pytest.raises(UserError, match="letters, digits"):
@@ -116,7 +127,8 @@ def test_labels_that_no_source_can_have_are_refused(tmp_path: Path, label: str) 
         {SECRET: {}},
         {"00": OLD},
         {hash_token("x"): {**OLD, "authorizations": [""]}},
-        {"version": 3, "tokens": []},
+        {"version": 4, "tokens": []},
+        {"version": "3", "tokens": []},
         {"version": 2, "tokens": [SECRET]},
         entry(digest=SECRET),
         entry(name=f"{SECRET} "),
@@ -126,6 +138,13 @@ def test_labels_that_no_source_can_have_are_refused(tmp_path: Path, label: str) 
         entry(authorizations=[1]),
         entry(expires=SECRET),
         entry(expires=1),
+        entry(sources=SECRET),
+        entry(sources=[1]),
+        entry(sources=[]),
+        entry(sources=[""]),
+        entry(sources=["a,b"]),
+        entry(sources=["web.*"], role="operator"),
+        entry(sources=["web.*"], role="admin"),
         {"version": 2, "tokens": entry()["tokens"] * 2},
     ],
 )
@@ -174,7 +193,7 @@ def test_a_file_of_version_1_is_brought_to_the_present_form(tmp_path: Path) -> N
     assert [token.name for name in names if (token := tokens.find_token(name))] == ["the-SOC", "the-SOC-2", "token"]
     assert [t and t.authorizations for t in before] == [("tlp_amber",)] * 3
     assert len(said) == 1
-    assert json.loads((tmp_path / "tokens.json").read_text())["version"] == 2
+    assert json.loads((tmp_path / "tokens.json").read_text())["version"] == 3
     open_tokens(tmp_path, said.append)
     assert len(said) == 1
 

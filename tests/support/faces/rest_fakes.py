@@ -43,6 +43,7 @@ from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.source import Source
 from watchfloor.schema.stats.type_check import read_stats
+from watchfloor.schema.visibility.grant import Grant
 from watchfloor.store.saved.searches import SavedSearch
 from watchfloor.store.value_lists import StoredList
 
@@ -307,8 +308,8 @@ class FakeServices:
         self.service, self.authorizations = service, []  # type: ignore[var-annotated]
         self.memory_is_short = False
 
-    def open_service(self, authorizations: tuple[str, ...] | None) -> Any:
-        self.authorizations.append(authorizations)
+    def open_service(self, grant: Grant) -> Any:
+        self.authorizations.append(grant.labels)
         return self.service
 
     def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
@@ -335,7 +336,7 @@ class FakeServices:
     def remove_search(self, owner: str, name: str) -> None:
         self.find_search(owner, name)
 
-    def open_records(self, authorizations: tuple[str, ...] | None) -> Any:
+    def open_records(self, grant: Grant) -> Any:
         return FakeRecords(self.service.error)
 
     def retry_lines(self, file: str | None, line: str | None) -> RetryResult:
@@ -345,7 +346,7 @@ class FakeServices:
     def is_memory_short(self) -> bool:
         return self.memory_is_short
 
-    def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
+    def read_sources(self, grant: Grant) -> Mapping[str, Source]:
         if self.service.error is not None:
             raise self.service.error
         return {SOURCE.name: SOURCE}
@@ -359,9 +360,9 @@ class FakeTokens:
         self.damage: str | None = None
 
     def find_token(self, text: str) -> Token | None:
-        role: Role = "operator" if text == f"{TOKEN}-operator" else "analyst"
-        known = text in (TOKEN, f"{TOKEN}-operator") and not self.revoked
-        return Token("tests", hash_token(text), role, ("tlp_amber",), 0) if known else None
+        roles: dict[str, Role] = {TOKEN: "analyst", f"{TOKEN}-operator": "operator", f"{TOKEN}-admin": "admin"}
+        role = None if self.revoked else roles.get(text)
+        return None if role is None else Token("tests", hash_token(text), role, ("tlp_amber",), 0)
 
     def is_in_force(self, token: Token) -> bool:
         return not self.revoked

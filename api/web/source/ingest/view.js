@@ -12,7 +12,10 @@ const REFRESH_SECONDS = 5;
 export function createIngest(who) {
   const isOperator = who.role !== "analyst";
   const progress = createProgress();
-  const parts = isOperator ? [createQuarantine(), progress] : [createVolumes()];
+  const parts = [
+    ...(isOperator ? [createQuarantine(), progress] : []),
+    ...(who.role === "operator" ? [] : [createVolumes()]),
+  ];
   const error = h("p", { class: "form-error", role: "alert" });
   const element = h(
     "main",

@@ -1,0 +1,162 @@
+"""TLS of the HTTP server: its certificate, and connections whose bytes are decrypted as they arrive.
+
+waitress speaks plain HTTP over sockets that never block. ``TlsSocket`` is such a socket: the handshake goes on whenever
+bytes arrive, in the server's own thread, and a client that does not end it is cut off like any other that is silent.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+import ssl
+import stat
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from watchfloor.schema.errors import SettingsError
+from watchfloor.schema.files.paths import describe_error, show_path
+from watchfloor.schema.settings.settings import Settings
+
+from .connections import ClientConnection
+
+RECORD_BYTES = 16 << 10
+"""The most plain bytes of a TLS record (RFC 8446, section 5.1)."""
+_WAITS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
+log = logging.getLogger(__name__)
+
+
+class TlsSocket(ssl.SSLSocket):
+    """A socket that never blocks, with TLS. Several threads may use it: one of them at a time uses OpenSSL's state."""
+
+    def prepare(self) -> TlsSocket:
+        """Sets the socket up after ``wrap_socket``, which does not call ``__init__``; returns it."""
+        self._lock = threading.Lock()
+        self._arrived: bytes | None = None
+        return self
+
+    def decrypt_arrived(self) -> bool:
+        """Decrypts what has arrived. Returns False if that is no more than a part of a record or of the handshake.
+
+        Otherwise ``recv`` returns the plain bytes next; none if the client has closed the connection or broken TLS.
+        """
+        with self._lock:
+            parts: list[bytes] = []
+            try:
+                while not parts or self.pending():
+                    parts.append(super().recv(RECORD_BYTES))
+            except _WAITS:
+                if not parts:
+                    return False
+            except OSError as error:
+                log.debug("a connection breaks TLS: %s", error)
+                parts = []
+            self._arrived = b"".join(parts)
+            return True
+
+    def recv(self, buflen: int = RECORD_BYTES, flags: int = 0) -> bytes:
+        """Returns what ``decrypt_arrived`` has found, which may be more than ``buflen`` bytes."""
+        arrived, self._arrived = self._arrived, None
+        if arrived is None:
+            raise BlockingIOError(errno.EWOULDBLOCK, "nothing has arrived")
+        return arrived
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        """Returns how many bytes of ``data`` were taken: 0 while the client reads nothing.
+
+        Raises ``ConnectionResetError`` if TLS has ended.
+        """
+        with self._lock:
+            try:
+                return super().send(data)
+            except _WAITS:
+                return 0
+            except ssl.SSLError as error:
+                raise ConnectionResetError(errno.ECONNRESET, str(error)) from error
+
+    def close(self) -> None:
+        """Tells the client that no more follows, as far as that needs no waiting, and closes the connection."""
+        with self._lock:
+            with suppress(OSError, ValueError):
+                self.unwrap()
+            super().close()
+
+
+class TlsConnection(ClientConnection):
+    """A connection with TLS."""
+
+    def __init__(self, server: Any, opened: socket.socket, address: Any, adjustments: Any, map: Any) -> None:
+        opened.setblocking(False)
+        wrapped = server.tls.open_context().wrap_socket(opened, server_side=True, do_handshake_on_connect=False)
+        super().__init__(server, wrapped.prepare(), address, adjustments, map=map)
+
+    def handle_read(self) -> None:
+        """Handles what has arrived; overrides waitress' method, which takes no bytes for the end of the connection."""
+        if self.socket.decrypt_arrived():
+            super().handle_read()
+
+
+def use_tls(server: Any, files: TlsFiles) -> None:
+    """Makes a server, which has not begun to listen, speak TLS with the certificate of ``files``."""
+    server.tls, server.channel_class = files, TlsConnection
+
+
+class TlsFiles:
+    """The files of a certificate and its key. New connections use what they hold when they are replaced."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        """Raises ``SettingsError`` if they are no certificate and its key, or if others can read the key."""
+        self._certificate, self._key = certificate, key
+        self._stamp = self._read_stamp()
+        self._context = self._load_context()
+
+    @classmethod
+    def of_settings(cls, settings: Settings) -> TlsFiles | None:
+        """Returns the files that the settings name; None if they name none. Raises ``SettingsError``, also for one."""
+        certificate, key = settings.tls_certificate, settings.tls_key
+        if certificate is None and key is None:
+            return None
+        if certificate is None or key is None:
+            raise SettingsError("tls_certificate and tls_key go together: name the files of both, or of none")
+        return cls(certificate, key)
+
+    def open_context(self) -> ssl.SSLContext:
+        """Returns the context for a new connection. Files that are not good are logged once, and not used."""
+        stamp = self._read_stamp()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._context = self._load_context()
+                log.info("the certificate was read again")
+            except SettingsError as error:
+                log.error("%s; until it is mended, the certificate that was read before stays in use", error)
+        return self._context
+
+    def _load_context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.sslsocket_class = TlsSocket
+        context.set_alpn_protocols(["http/1.1"])
+        try:
+            if stat.S_IMODE(self._key.stat().st_mode) & 0o077:
+                raise SettingsError(f"{show_path(self._key)} can be read by others: chmod 600 it")
+            # Without a password, a key that is encrypted would have OpenSSL ask for one at the terminal.
+            context.load_cert_chain(self._certificate, self._key, password=b"")
+        except ssl.SSLError as error:
+            files = f"{show_path(self._certificate)} and {show_path(self._key)}"
+            reason = error.reason or "they are not in PEM, or the key is encrypted"
+            raise SettingsError(f"{files} are no certificate and its key: {reason}") from None
+        except OSError as error:
+            raise SettingsError(f"the certificate or its key cannot be read: {describe_error(error)}") from None
+        return context
+
+    def _read_stamp(self) -> tuple[int, ...]:
+        """Returns what changes when one of the files is replaced."""
+        stamp: list[int] = []
+        for path in (self._certificate, self._key):
+            with suppress(OSError):
+                status = path.stat()
+                stamp += (status.st_mtime_ns, status.st_ino, status.st_size)
+        return tuple(stamp)
