@@ -52,9 +52,11 @@ ORDER = (
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -Dzookeeper.forceSync=no")
 
 # How long an example takes says how busy the machine is: it fails no test. Each run draws other examples, but in
-# continuous integration, which judges a change: there the same ones come again.
+# continuous integration, which judges a change: there the same ones come again, and half as many.
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("untimed"), derandomize=True)
+hypothesis.settings.register_profile(
+    "ci", hypothesis.settings.get_profile("untimed"), derandomize=True, max_examples=50
+)
 hypothesis.settings.load_profile("ci" if "WATCHFLOOR_CI_RUN" in os.environ else "untimed")
 
 

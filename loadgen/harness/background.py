@@ -22,11 +22,12 @@ _STOP_SECONDS = 20
 
 @dataclass(frozen=True)
 class RestAddress:
-    """The address of a REST service that answers, and a token for it."""
+    """The address of a REST service that answers, a token for it, and its process."""
 
     host: str
     port: int
     token: str
+    pid: int
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def run_rest_service(settings: Settings, log: Path) -> Iterator[RestAddress]:
     """Runs ``watchfloor serve`` on a free port. Raises ``StackError`` if it does not start."""
     with run_background(settings, log, "serve", "--port", "0") as process:
         host, port = _await_address(process, log)
-        yield RestAddress(host, port, _read_token(settings.secret_folder / FIRST_TOKEN_FILE))
+        yield RestAddress(host, port, _read_token(settings.secret_folder / FIRST_TOKEN_FILE), process.pid)
 
 
 def _read_token(path: Path) -> str:

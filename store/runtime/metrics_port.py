@@ -40,7 +40,8 @@ def serve_metrics(settings: Settings, process: str, registry: CollectorRegistry)
         yield
         return
     server, _ = start_http_server(0, LOOPBACK, registry)
-    target = write_target(settings, f"{process}-{os.getpid()}", process, server.server_port)
+    # Workers of tests are threads of one process.
+    target = write_target(settings, f"{process}-{server.server_port}-{os.getpid()}", process, server.server_port)
     try:
         yield
     finally:
@@ -82,6 +83,7 @@ def make_scrape_configuration(settings: Settings, token_file: Path) -> dict[str,
             },
             {
                 "job_name": "watchfloor-service",
+                "scheme": "http" if settings.tls_certificate is None else "https",
                 "authorization": {"credentials_file": str(token_file)},
                 "static_configs": [service],
             },

@@ -136,6 +136,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/chaos",
         "loadgen/experiments/ceiling",
         "loadgen/experiments/crossover",
+        "loadgen/experiments/export",
         "loadgen/experiments/find",
         "loadgen/experiments/first_result",
         "loadgen/experiments/generator",

@@ -14,12 +14,15 @@ from kafka import KafkaAdminClient
 
 from watchfloor.ingest.queue.work_queue import ItemProducer, _client_options
 from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.loadgen.engines import rounds
 from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, explain_missing
 from watchfloor.loadgen.experiments.blocks import run as blocks
 from watchfloor.loadgen.experiments.encodings import run as encodings
 from watchfloor.loadgen.experiments.registry import draw_pictures, load_experiment
 from watchfloor.loadgen.experiments.responsiveness import run as responsiveness
+from watchfloor.loadgen.experiments.stats import run as stats
 from watchfloor.loadgen.generator.generate import generate_events
+from watchfloor.loadgen.harness import cpu_usage
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.harness.session import open_session
 from watchfloor.loadgen.suite import bench
@@ -36,12 +39,28 @@ SMALL = {
     "cancel": ["--events", "10000", "--repeats", "2"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
     "crossover": ["--events", "10000", "--turns", "1"],
+    "export": ["--events", "10000", "--repeats", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
     "generator": ["--events", "2000", "--repeats", "1"],
     "memory": ["--bytes", "2000000"],
     "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
-    "rest-load": ["--events", "5000", "--load-seconds", "2", "--servers", "watchfloor"],
+    "rest-load": [
+        "--events",
+        "5000",
+        "--load-seconds",
+        "2",
+        "--servers",
+        "watchfloor",
+        "--clients",
+        "10",
+        "--stalled",
+        "5",
+        "--half-open",
+        "50",
+        "--repeats",
+        "3",
+    ],
     "readers": ["--events", "2000", "--repeats", "1"],
     "responsiveness": ["--events", "10000", "--turns", "1", "--layout", "block", "--seconds", "0.3"],
     "stats": ["--events", "10000", "--repeats", "1"],
@@ -56,7 +75,11 @@ def test_small_runs_write_all_and_leave_nothing(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # More workers and sizes would prove no more than these do, and take as long again.
+    # More workers and sizes would prove no more than these do, and take as long again. Nothing is compared, so that no
+    # server need be at rest and no engine warm.
+    monkeypatch.setattr(cpu_usage, "_IDLE_CORES", 1000.0)
+    monkeypatch.setattr(rounds, "WARM_UP_SECONDS", 0.0)
+    monkeypatch.setattr(stats, "WARM_UP_SECONDS", 0.0)
     monkeypatch.setattr(blocks, "CASES", [case for case in blocks.CASES if case.workers == 1][:4])
     monkeypatch.setattr(encodings, "SIZES", encodings.SIZES[:1])
     monkeypatch.setattr(encodings, "CODECS", encodings.CODECS[-1:])

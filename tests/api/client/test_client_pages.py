@@ -23,6 +23,7 @@ from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.admin.tables import drop_source
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -51,6 +52,9 @@ def service(
             yield name, port, [json.loads(line) for line in file.read_text().splitlines()]
     finally:
         services.close()
+        # Another test's generated events are told by their form alone.
+        with Store.open(store_settings) as store:
+            drop_source(store.connection, store.catalog.find_source(name))
 
 
 @pytest.fixture
