@@ -4,7 +4,7 @@ LOGS :=
 SUITE := quick
 TESTS :=
 
-.PHONY: setup demo test soak check screenshots lock sbom audit down clean
+.PHONY: setup demo test soak check screenshots page-speed lock sbom audit down clean
 
 setup:
 	@.ci/setup.sh
@@ -30,6 +30,13 @@ check: setup
 PICTURES := build/screenshots
 screenshots: setup
 	@PYTHONPATH=tests/support:tests/support/faces:tests/support/page $(BIN)/python -m screenshots $(PICTURES)
+
+# How fast the page of a running service is; it needs Chromium.
+URL := http://127.0.0.1:8742
+TOKEN := .watchfloor/secret/rest.token
+SOURCE := proxy.events
+page-speed: setup
+	@PYTHONPATH=tests/support/page $(BIN)/python -m page_speed $(URL) $(TOKEN) $(SOURCE)
 
 # Pins Python packages and Maven artifacts by hash; UPGRADE=--upgrade takes the newest versions of packages.
 UPGRADE :=

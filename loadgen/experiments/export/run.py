@@ -46,7 +46,7 @@ MEMORY = Metric("export_memory_mb", "MB", "the most memory (RSS) of the service 
 GROWTH = Metric(
     "export_memory_ratio",
     "",
-    "export_memory_mb / the same of an export of a tenth of the events before it",
+    "export_memory_mb / the same of ten exports in each format before, of a tenth of the events each",
     better="lower",
 )
 METRICS = (RATE, EVENTS, COMPLETE, MEMORY, GROWTH)
@@ -67,8 +67,9 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     with run_rest_service(session.settings, session.folder / "service.log") as service:
         process = psutil.Process(service.pid)
         path = session.folder / "answer"
-        with _watch_memory(process) as tenth:
-            _export(service, source.name, "ndjson", path, options.events // 10)
+        with _watch_memory(process) as tenths:
+            for form in 10 * tuple(FORMATS):
+                _export(service, source.name, form, path, options.events // 10)
         for turn in range(options.repeats):
             for form, list_ids in FORMATS.items():
                 with _watch_memory(process) as memory:
@@ -79,7 +80,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                 samples[EVENTS, form].append(ids[0] / seconds)
                 samples[COMPLETE, form].append(float(ids[0] == options.events and len(sums) == 1))
                 samples[MEMORY, form].append(max(memory))
-                samples[GROWTH, form].append(max(memory) / max(tenth))
+                samples[GROWTH, form].append(max(memory) / max(tenths))
                 path.unlink()
             print_progress(f"turn {turn + 1} of {options.repeats}")
     return list(_make_figures(samples))

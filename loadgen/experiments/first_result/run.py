@@ -110,7 +110,7 @@ def _make_figures(case: ValueAndScheme, direct: list[FirstTimes], rest: list[Fir
     yield (theirs := Figure(REST_FIRST, rest_first, labels))
     yield Figure(REST_HUNDRED, rest_hundred, labels)
     adds = tuple(b - a for a, b in zip(first, rest_first, strict=True))
-    goal = Goal(15, at_most=True) if case[1] in _GOAL_SCHEMES else None
+    goal = Goal(5, at_most=True) if case[1] in _GOAL_SCHEMES else None
     yield Figure(REST_ADDS, adds, labels, goal, theirs.value - ours.value)
 
 

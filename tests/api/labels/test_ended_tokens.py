@@ -10,9 +10,11 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from ingest_support import RUN
@@ -86,10 +88,16 @@ class SmallWindow(http.client.HTTPConnection):
         self.sock.connect((self.host, self.port))
 
 
-def ask(port: int, token: str, **body: Any) -> http.client.HTTPResponse:
+def ask(port: int, token: str, path: str = "query", **body: Any) -> http.client.HTTPResponse:
     connection = SmallWindow("127.0.0.1", port, timeout=30)
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    connection.request("POST", "/api/v1/query", json.dumps({"source": SOURCE.name, **body}), headers)
+    connection.request("POST", f"/api/v1/{path}", json.dumps({"source": SOURCE.name, **body}), headers)
+    return connection.getresponse()
+
+
+def open_get(port: int, token: str, path: str, **parameters: Any) -> http.client.HTTPResponse:
+    connection = SmallWindow("127.0.0.1", port, timeout=30)
+    connection.request("GET", f"/api/v1/{path}?{urlencode(parameters)}", headers={"Authorization": f"Bearer {token}"})
     return connection.getresponse()
 
 
@@ -145,6 +153,37 @@ def test_a_stream_that_is_not_read_gives_back_what_it_holds(port: int, file: Tok
     whole = ask(port, file.create_token("whole", "analyst", [], None), limit=EVENTS).read().splitlines()
     assert json.loads(whole[-1])["summary"]["rows"] == EVENTS
     check_last(response.read().splitlines()[-1])
+
+
+@pytest.mark.parametrize("form", ["csv", "arrow"])
+def test_an_export_of_a_revoked_token_ends_and_says_so(port: int, file: TokenFile, store: Store, form: str) -> None:
+    response = ask(port, file.create_token(form, "analyst", [], None), path=f"query?format={form}")
+    begun = response.read(1000)
+    file.revoke_token(form)
+    # What follows is read at full speed, so the stream must have ended before.
+    time.sleep(2)
+    began, end = time.monotonic(), begun
+    with suppress(http.client.IncompleteRead):
+        while part := response.read(1 << 16):
+            end = end[-4096:] + part
+    assert time.monotonic() - began < 2
+    if form == "csv":
+        assert end.splitlines()[-1].startswith(b"# status=failed")
+    else:
+        assert not end.endswith(b"\xff\xff\xff\xff\x00\x00\x00\x00")
+    assert_scans_end(store.connection, event_table(SOURCE))
+
+
+def test_a_live_tail_of_a_revoked_token_ends(port: int, file: TokenFile, store: Store) -> None:
+    token = file.create_token("tail", "analyst", [], None)
+    tail = open_get(port, token, "tail", source=SOURCE.name, since=START.timestamp() + EVENTS / 1000 - 0.5)
+    assert tail.status == 200 and tail.readline()
+    file.revoke_token("tail")
+    began = time.monotonic()
+    rest = tail.read()
+    assert time.monotonic() - began < 2
+    assert b"revoked" in rest
+    assert_scans_end(store.connection, event_table(SOURCE))
 
 
 def test_a_token_that_expires_ends_its_watch(port: int, file: TokenFile) -> None:

@@ -236,18 +236,23 @@ def test_downloads_are_what_the_service_answers(page: Page, service: PageService
     write_filter(page, "status = 503 and exists user")
     page.keyboard.press("Enter")
     expect(page.locator(".total")).to_have_text("200 events")
-    expected = service.ask(where="status = 503 and exists user")
     for title in ("JSON lines", "CSV", "Arrow", "Parquet"):
         page.get_by_role("button", name="More").click()
         with page.expect_download() as download:
             page.get_by_role("menuitem", name=f"Download all events as {title}").click()
         download.value.save_as(tmp_path / title)
     *rows, _ = read_lines((tmp_path / "JSON lines").read_bytes())
-    assert rows == expected
+    assert rows == (expected := service.ask(where="status = 503 and exists user"))
     arrow = pa.ipc.open_stream(tmp_path / "Arrow").read_all()
     for table in (arrow, pq.read_table(tmp_path / "Parquet")):
         assert table["path"].to_pylist() == [row["path"] for row in expected]
     assert (tmp_path / "CSV").read_text().count("/item/") == 200
+    page.goto(f"{service.url}/#/explore?source={SOURCE.name}&tab=stats&stats=count()+by+status")
+    page.get_by_role("button", name="More").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Download these stats as CSV").click()
+    download.value.save_as(tmp_path / "stats")
+    assert f"\n503,{EVENTS // 100}\n" in (tmp_path / "stats").read_text()
 
 
 def test_what_happened_around_an_event(page: Page) -> None:

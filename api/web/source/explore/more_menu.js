@@ -13,10 +13,11 @@ import { writeRequest, writeSources } from "./search.js";
  * @param {{get: () => import("./search.js").Search, readAll: () => void}} search
  */
 export function openMoreMenu(anchor, search) {
+  const isStats = showsStats(search.get());
   openMenu(anchor, "More", [
     ...FORMATS.map((format) => ({
-      text: `Download all events as ${format.name}`,
-      act: () => saveAnswer("/query", writeBody(search.get()), format),
+      text: `Download ${isStats ? "these stats" : "all events"} as ${format.name}`,
+      act: () => saveAnswer(isStats ? "/stats" : "/query", writeBody(search.get()), format),
     })),
     { text: `Read up to ${formatCount(MOST_ROWS)} rows into the table`, act: search.readAll },
     null,
@@ -37,8 +38,11 @@ export function openHistory(anchor, search) {
   );
 }
 
-/** Returns the body of a query for all events of a search: the chosen columns, or all fields. */
+const showsStats = (search) => search.tab === "stats" && search.stats !== "" && search.sources.length === 1;
+
+/** Returns the body for the stats that a search shows, or else for all of its events: chosen columns, or all fields. */
 function writeBody(search) {
+  if (showsStats(search)) return { source: search.sources[0], ...writeRequest(search), stats: search.stats };
   const isMany = search.sources.length !== 1;
   const columns = search.columns.length && !isMany ? { columns: search.columns } : {};
   return { source: writeSources(search), ...writeRequest(search), ...(isMany ? { own_columns: true } : columns) };
@@ -49,7 +53,8 @@ const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 /** Returns a command for the same events. The token is a variable of the shell. */
 function writeCurl(search) {
   const headers = `-H "Authorization: Bearer $WATCHFLOOR_TOKEN" -H 'Content-Type: application/json'`;
-  return `curl -sS ${headers} ${location.origin}/api/v1/query -d ${quote(JSON.stringify(writeBody(search)))}`;
+  const path = showsStats(search) ? "stats" : "query";
+  return `curl -sS ${headers} ${location.origin}/api/v1/${path} -d ${quote(JSON.stringify(writeBody(search)))}`;
 }
 
 function writeCommand(search) {
@@ -57,9 +62,10 @@ function writeCommand(search) {
     ["--since", search.since],
     ["--until", search.until],
     ["--where", search.where.trim()],
+    ["--stats", showsStats(search) ? search.stats : ""],
   ]
     .filter(([, value]) => value)
     .map(([name, value]) => `${name} ${quote(value)}`);
-  if (search.columns.length) options.push(`--columns ${quote(search.columns.join(","))}`);
+  if (search.columns.length && !showsStats(search)) options.push(`--columns ${quote(search.columns.join(","))}`);
   return ["watchfloor query", quote(writeSources(search)), ...options].join(" ");
 }
