@@ -75,7 +75,7 @@ def test_answers_fit_their_schemas(client: FlaskClient, route: Route) -> None:
 
 def test_a_route_without_a_token_sees_nothing_labelled(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
     def handle(call: Call) -> Any:
-        return {"authorizations": call.authorizations, "events": call.service.count_events("web.access", None, None)}
+        return {"authorizations": call.grant.labels, "events": call.service.count_events("web.access", None, None)}
 
     route = Route("GET", "/open", "An open route", handle, {"type": "object"}, role=None)
     monkeypatch.setattr(app_module, "find_routes", lambda: [route])

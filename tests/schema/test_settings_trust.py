@@ -115,6 +115,8 @@ GUARDED = {
     "query_password": "/etc/shadow",
     "queue_key": "/tmp/planted.key",
     "host": "0.0.0.0",
+    "tls_certificate": "/tmp/planted.pem",
+    "tls_key": "/tmp/planted.key",
 }
 
 

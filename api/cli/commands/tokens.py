@@ -32,7 +32,13 @@ def register(add: AddCommand) -> None:
     create.add_argument("name", metavar="NAME")
     create.add_argument("--role", choices=TOKEN_ROLES, metavar="|".join(TOKEN_ROLES), default=TOKEN_ROLES[0])
     sees = create.add_mutually_exclusive_group()
-    sees.add_argument("--labels", metavar="A,B", help="the labels whose data it sees (default: only data without one)")
+    sees.add_argument(
+        "--labels",
+        "--authorizations",
+        dest="labels",
+        metavar="A,B",
+        help="the labels whose data it sees (default: only data without one)",
+    )
     sees.add_argument("--all-labels", action="store_true", help="all data that the query user sees, now and later")
     create.add_argument(
         "--sources", metavar="A,B", help="the sources that it knows, by names and patterns: zeek.* (default: all)"

@@ -23,9 +23,10 @@ TIMEOUT = 60.0
 
 @dataclass
 class Answers:
-    """The milliseconds of answers that were complete, and why others failed."""
+    """The milliseconds of answers that were complete, those to their first lines, and why others failed."""
 
     millis: list[float] = field(default_factory=list)
+    firsts: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
 
@@ -55,7 +56,9 @@ def ask_often(port: int, body: Mapping[str, Any], clients: int, seconds: float) 
     def client(number: int) -> None:
         while time.monotonic() < end:
             try:
-                answers.millis.append(1000 * ask_query(port, body, "clients")[1])
+                first, whole = ask_query(port, body, "clients")
+                answers.firsts.append(1000 * first)
+                answers.millis.append(1000 * whole)
             except OSError as error:
                 answers.failures.append(str(error) or type(error).__name__)
 

@@ -43,11 +43,13 @@ GONE = Metric(
 )
 QUERY = Metric("query_ms", "ms", "under the load: from sending a query to its summary, over those answered")
 QUERY_99 = Metric("query_p99_ms", "ms", QUERY.definition, "99th percentile")
+LOADED = Metric("loaded_first_row_ms", "ms", "under the load: from sending a query to the first line of its answer")
+LOADED_99 = Metric("loaded_first_row_p99_ms", "ms", LOADED.definition, "99th percentile")
 FAILED = Metric("failed", "", "queries of the load that were refused, cut off or not answered", better="lower")
 HEALTH = Metric("health_p99_ms", "ms", "under the load: from sending a health check to its answer", "99th percentile")
 HEALTH_FAILED = Metric("health_failed", "", "health checks under the load that failed", better="lower")
 STOP = Metric("stop_whole", "", "1 if an answer that was being sent at SIGTERM came to its end", better="higher")
-METRICS = (FIRST, FLUSH, GONE, QUERY, QUERY_99, FAILED, HEALTH, HEALTH_FAILED, STOP)
+METRICS = (FIRST, FLUSH, GONE, QUERY, QUERY_99, LOADED, LOADED_99, FAILED, HEALTH, HEALTH_FAILED, STOP)
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -162,10 +164,14 @@ def _measure_load(port: int, source: str, options: Namespace, labels: Mapping[st
         health_checks(port) as health,
     ):
         answers = ask_often(port, {"source": source, "limit": 100}, options.clients, options.load_seconds)
-    for kind, metrics in ((answers, (QUERY, QUERY_99)), (health, (HEALTH,))):
+    for millis, metrics in (
+        (answers.millis, (QUERY, QUERY_99)),
+        (answers.firsts, (LOADED, LOADED_99)),
+        (health.millis, (HEALTH,)),
+    ):
         # A server that has answered nothing gets the time-out as its only sample.
-        samples = tuple(kind.millis) or (60_000.0,)
-        goal = Goal(100, at_most=True) if kind is health else None
+        samples = tuple(millis) or (60_000.0,)
+        goal = Goal(100, at_most=True) if HEALTH in metrics else None
         yield from (Figure(metric, samples, labels, goal) for metric in metrics)
     for kind, metric in ((answers, FAILED), (health, HEALTH_FAILED)):
         note = ", ".join(sorted(set(kind.failures)))[:80]

@@ -27,7 +27,7 @@ from watchfloor.api.tokens.token_file import TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.schema.lists.list_file import ListFormat, read_list
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store import catalog
+from watchfloor.store import store as store_module
 from watchfloor.store.put_list import put_list
 from watchfloor.store.store import Store
 
@@ -188,7 +188,7 @@ def test_the_walk_would_see_a_leak(
     walk: Walk, with_hidden: dict[str, Answers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it was before: the catalog shows every source and field to everybody."""
-    monkeypatch.setattr(catalog, "restrict_sources", lambda sources, labels: dict(sources))
+    monkeypatch.setattr(store_module, "restrict_sources", lambda sources, labels: dict(sources))
     leaking = walk.ask_all(("staff",), most_members=1)["staff"]
     changed = [request for request, answer in leaking.items() if answer != with_hidden["staff"][request]]
     for route in ("GET /api/v1/sources ", f"GET /api/v1/sources/{HIDDEN}", "POST /api/v1/query", "GET /api/v1/count"):
