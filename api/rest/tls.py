@@ -28,14 +28,17 @@ _WAITS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 log = logging.getLogger(__name__)
 
 
-class TlsSocket(ssl.SSLSocket):
-    """A socket that never blocks, with TLS. Several threads may use it: one of them at a time uses OpenSSL's state."""
+class TlsSocket:
+    """A socket with TLS that never blocks. Several threads may use it: one of them at a time uses OpenSSL's state."""
 
-    def prepare(self) -> TlsSocket:
-        """Sets the socket up after ``wrap_socket``, which does not call ``__init__``; returns it."""
+    def __init__(self, opened: socket.socket, context: ssl.SSLContext) -> None:
+        """Takes over ``opened``, which is connected to a client. Raises ``OSError`` if the client has gone."""
+        opened.setblocking(False)
+        self._tls = context.wrap_socket(opened, server_side=True, do_handshake_on_connect=False)
         self._lock = threading.Lock()
         self._arrived: bytes | None = None
-        return self
+        self.fileno, self.setblocking = self._tls.fileno, self._tls.setblocking
+        self.getsockopt, self.getpeername = self._tls.getsockopt, self._tls.getpeername
 
     def decrypt_arrived(self) -> bool:
         """Decrypts what has arrived. Returns False if that is no more than a part of a record or of the handshake.
@@ -45,8 +48,8 @@ class TlsSocket(ssl.SSLSocket):
         with self._lock:
             parts: list[bytes] = []
             try:
-                while not parts or self.pending():
-                    parts.append(super().recv(RECORD_BYTES))
+                while not parts or self._tls.pending():
+                    parts.append(self._tls.recv(RECORD_BYTES))
             except _WAITS:
                 if not parts:
                     return False
@@ -56,21 +59,21 @@ class TlsSocket(ssl.SSLSocket):
             self._arrived = b"".join(parts)
             return True
 
-    def recv(self, buflen: int = RECORD_BYTES, flags: int = 0) -> bytes:
-        """Returns what ``decrypt_arrived`` has found, which may be more than ``buflen`` bytes."""
+    def recv(self, size: int) -> bytes:
+        """Returns what ``decrypt_arrived`` has found, which may be more than ``size`` bytes."""
         arrived, self._arrived = self._arrived, None
         if arrived is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "nothing has arrived")
         return arrived
 
-    def send(self, data: Any, flags: int = 0) -> int:
+    def send(self, data: bytes) -> int:
         """Returns how many bytes of ``data`` were taken: 0 while the client reads nothing.
 
         Raises ``ConnectionResetError`` if TLS has ended.
         """
         with self._lock:
             try:
-                return super().send(data)
+                return self._tls.send(data)
             except _WAITS:
                 return 0
             except ssl.SSLError as error:
@@ -80,17 +83,12 @@ class TlsSocket(ssl.SSLSocket):
         """Tells the client that no more follows, as far as that needs no waiting, and closes the connection."""
         with self._lock:
             with suppress(OSError, ValueError):
-                self.unwrap()
-            super().close()
+                self._tls.unwrap()
+            self._tls.close()
 
 
 class TlsConnection(ClientConnection):
-    """A connection with TLS."""
-
-    def __init__(self, server: Any, opened: socket.socket, address: Any, adjustments: Any, map: Any) -> None:
-        opened.setblocking(False)
-        wrapped = server.tls.open_context().wrap_socket(opened, server_side=True, do_handshake_on_connect=False)
-        super().__init__(server, wrapped.prepare(), address, adjustments, map=map)
+    """A connection over a ``TlsSocket``."""
 
     def handle_read(self) -> None:
         """Handles what has arrived; overrides waitress' method, which takes no bytes for the end of the connection."""
@@ -100,7 +98,16 @@ class TlsConnection(ClientConnection):
 
 def use_tls(server: Any, files: TlsFiles) -> None:
     """Makes a server, which has not begun to listen, speak TLS with the certificate of ``files``."""
-    server.tls, server.channel_class = files, TlsConnection
+
+    def open_connection(server: Any, opened: socket.socket, address: Any, adjustments: Any, map: Any) -> None:
+        """Opens a connection. An error would make waitress close the socket that listens."""
+        try:
+            TlsConnection(server, TlsSocket(opened, files.open_context()), address, adjustments, map=map)
+        except OSError as error:
+            log.debug("a client has gone before its connection was accepted: %s", error)
+            opened.close()
+
+    server.channel_class = open_connection
 
 
 class TlsFiles:
@@ -137,7 +144,6 @@ class TlsFiles:
     def _load_context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.sslsocket_class = TlsSocket
         context.set_alpn_protocols(["http/1.1"])
         try:
             if stat.S_IMODE(self._key.stat().st_mode) & 0o077:

@@ -10,6 +10,7 @@ import json
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 import time
@@ -184,6 +185,15 @@ def test_clients_that_break_the_handshake_stop_nobody(port: int, files: tuple[Pa
             with suppress(ConnectionResetError):
                 while plain.recv(1 << 16):  # an alert of TLS may come before the end
                     pass
+
+
+def test_clients_that_are_gone_before_they_are_accepted_stop_nobody(port: int, files: tuple[Path, Path]) -> None:
+    for sent in (b"", b"\x16\x03\x01") * 150:
+        plain = socket.create_connection(("127.0.0.1", port), timeout=10)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it resets the connection
+        plain.sendall(sent)
+        plain.close()
+    assert is_healthy(port, files)
 
 
 def test_a_new_certificate_is_used_for_new_connections(tmp_path: Path, app: Flask) -> None:
