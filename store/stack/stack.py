@@ -39,6 +39,8 @@ from .supervision.supervised import is_supervised, start_supervisor, stop_superv
 __all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]
 
 _PREPARE_TRIES = 3
+_PREPARE_LEAD = 10
+"""The seconds that are left to a command for its start, and for its message when tablets are not served in time."""
 Report = Callable[[str], None]
 """Called with a line for each step."""
 
@@ -169,7 +171,8 @@ def _prepare_accumulo(settings: Settings, servers: StackServers, deadline: float
     """Returns when all tablets are served, and the query user exists. Raises ``ServerEndedError`` if a server ends."""
     root = settings.password_file("ingest")
     query = (settings.query_user, settings.password_file("query"))
-    left = max(5, int(deadline - time.monotonic()))
+    # It ends some seconds before it would be killed, so that it can tell how many tablets are served.
+    left = max(5, int(deadline - time.monotonic()) - _PREPARE_LEAD)
     command = admin_command(
         settings, "prepare", settings.client_properties, settings.ingest_user, root, *query, str(left)
     )

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from watchfloor.schema.settings.load import load_settings
@@ -37,9 +38,12 @@ def stack_folder(parent: Path | None = None) -> Iterator[Settings]:
 
 @contextmanager
 def unsupervised(settings: Settings) -> Iterator[None]:
-    """Within the block no server that dies is started again by the supervisor; at its end the whole stack runs."""
+    """Within the block no server that dies is started again by the supervisor; at its end the whole stack runs.
+
+    The stack may hold the tables of hundreds of tests, each with entries in the log that is read at its start.
+    """
     stop_supervisor(settings)
     try:
         yield
     finally:
-        start_stack(settings)
+        start_stack(replace(settings, up_seconds=400))
