@@ -62,6 +62,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store/layouts/block/compaction",
         "store/layouts/block",
         "store/layouts",
+        "store/workloads",
     ),
     "planner": (
         "planner/access",

@@ -1,0 +1,83 @@
+package watchfloor.workload;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.Credentials;
+import watchfloor.bridge.StoreException;
+import watchfloor.bridge.ZooKeeperLogin;
+
+/**
+ * Runs the workload whose class the argument names, relative to this package.
+ *
+ * <p>The first line of standard input is a JSON object: {@code properties} (the text of the client properties), {@code
+ * user} and {@code password}, {@code zookeeper} (an account, or null) and {@code options}. Passwords come this way
+ * because other users of the machine can read arguments. The end of standard input asks the workload to stop, so it
+ * does not outlive its caller. Records go to standard output, a JSON object a line; the last one of a workload that
+ * failed has {@code error}.
+ */
+public final class WorkloadMain {
+  private WorkloadMain() {}
+
+  public static void main(String[] args) throws Exception {
+    PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+    BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    int code = 0;
+    JsonObject given = JsonParser.parseString(in.readLine()).getAsJsonObject();
+    JsonElement zookeeper = given.get("zookeeper");
+    if (zookeeper != null && !zookeeper.isJsonNull()) {
+      JsonObject account = zookeeper.getAsJsonObject();
+      ZooKeeperLogin.use(account.get("user").getAsString(), account.get("password").getAsString());
+    }
+    Job job = new Job(null, new JsonObject(), out);
+    try {
+      Credentials credentials =
+          Credentials.ofPassword(given.get("user").getAsString(), given.get("password").getAsString());
+      Connection connection = Connection.open(given.get("properties").getAsString(), credentials);
+      job = new Job(connection, given.getAsJsonObject("options"), out);
+      stopAtEnd(in, job);
+      load(args[0]).run(job);
+    } catch (Exception | LinkageError e) {
+      job.tell(Map.of("error", describe(e)));
+      code = 1;
+    }
+    // Exits without waiting for the threads of Accumulo's and ZooKeeper's clients.
+    Runtime.getRuntime().halt(code);
+  }
+
+  private static Workload load(String name) throws ReflectiveOperationException {
+    Class<?> found = Class.forName(WorkloadMain.class.getPackageName() + "." + name);
+    return (Workload) found.getDeclaredConstructor().newInstance();
+  }
+
+  private static void stopAtEnd(BufferedReader in, Job job) {
+    Thread reader =
+        new Thread(
+            () -> {
+              try {
+                while (in.readLine() != null) {
+                  // Nothing more is expected.
+                }
+              } catch (java.io.IOException e) {
+                // A broken standard input ends it.
+              }
+              job.stop();
+            },
+            "watchfloor-stop");
+    reader.setDaemon(true);
+    reader.start();
+  }
+
+  private static String describe(Throwable error) {
+    if (error instanceof IllegalArgumentException && error.getMessage() != null) {
+      return error.getMessage();
+    }
+    return StoreException.of("of the workload", "use", error).getMessage();
+  }
+}
