@@ -116,6 +116,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
     ),
     "loadgen": (
         "loadgen",
+        "loadgen/published",
         "loadgen/generator/feeds",
         "loadgen/generator/synthesis",
         "loadgen/harness/measurement",

@@ -1,0 +1,1 @@
+"""The figures that four studies published, for reports to show beside ours. Read ``read_published.py``."""
