@@ -1,6 +1,6 @@
 """Compares Maven's artifacts with the checksums in store/java/artifacts.sha256.
 
-``check REPOSITORY [JARS]`` exits with 1 if a file of a Maven repository, or of a folder of jars, is not the one that
+``check REPOSITORY [JARS…]`` exits with 1 if a file of a Maven repository, or of folders of jars, is not the one that
 was recorded. ``record REPOSITORY`` writes the checksums of all artifacts in a repository; `make lock` calls it.
 
 Maven itself compares what it fetches with a checksum from the same place, which says nothing about that place. It knows
@@ -22,8 +22,8 @@ def main(arguments: list[str]) -> int:
     """Runs ``check`` or ``record``; returns the exit status."""
     if arguments[:1] == ["record"] and len(arguments) == 2:
         return record_artifacts(Path(arguments[1]))
-    if arguments[:1] == ["check"] and len(arguments) in (2, 3):
-        return check_artifacts(Path(arguments[1]), Path(arguments[2]) if len(arguments) == 3 else None)
+    if arguments[:1] == ["check"] and len(arguments) >= 2:
+        return check_artifacts(*map(Path, arguments[1:]))
     print(__doc__, file=sys.stderr)
     return 2
 
@@ -35,10 +35,10 @@ def record_artifacts(repository: Path) -> int:
     return 0
 
 
-def check_artifacts(repository: Path, jars: Path | None) -> int:
+def check_artifacts(repository: Path, *folders: Path) -> int:
     """Returns 1, and prints which files differ, unless all recorded files of the repository are as they were recorded.
 
-    A file that the repository lacks is not missed. In the folder ``jars`` every jar but our own must be a recorded one.
+    A file that the repository lacks is not missed. In ``folders`` every jar but our own must be a recorded one.
     """
     recorded = {name: digest for digest, name in (line.split("  ", 1) for line in RECORD.read_text().splitlines())}
     wrong = [
@@ -46,10 +46,9 @@ def check_artifacts(repository: Path, jars: Path | None) -> int:
         for name, digest in recorded.items()
         if (repository / name).is_file() and hash_file(repository / name) != digest
     ]
-    if jars is not None:
-        known = set(recorded.values())
-        others = (jar for jar in sorted(jars.glob("*.jar")) if not jar.name.startswith(OWN))
-        wrong += [jar for jar in others if hash_file(jar) not in known]
+    known = set(recorded.values())
+    jars = [jar for folder in folders for jar in sorted(folder.glob("*.jar")) if not jar.name.startswith(OWN)]
+    wrong += [jar for jar in jars if hash_file(jar) not in known]
     for path in wrong:
         print(f"{path} is not the artifact that store/java/artifacts.sha256 records: remove it", file=sys.stderr)
     return 1 if wrong else 0

@@ -95,7 +95,7 @@ fi
 
 # The jars: our own, and all that the stack and the bridge run on.
 digest_now=$(digest store/java/pom.xml store/java/artifacts.sha256 store/java/src)
-if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ]; then
+if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ] || [ ! -d $target/ycsb ]; then
     say "building jars with Maven (the first time it fetches about 100 MB)"
     mkdir -p $target
     repository=${MAVEN_REPOSITORY:-$HOME/.m2/repository}
@@ -105,8 +105,8 @@ if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ]; then
         cat $target/maven.log >&2
         fail "Maven did not build store/java"
     }
-    .venv/bin/python .ci/artifacts.py check "$repository" $target/jars || {
-        rm -rf $target/jars
+    .venv/bin/python .ci/artifacts.py check "$repository" $target/jars $target/ycsb || {
+        rm -rf $target/jars $target/ycsb
         fail "an artifact of Maven was changed, or is new: \`make lock\` records what store/java/pom.xml names"
     }
     echo "$digest_now" >$target/stamp

@@ -69,6 +69,18 @@ def client_class_path(folder: Path) -> list[str]:
     return [str(jar) for jar in (*others, own_jars[0])]
 
 
+def ycsb_class_path(folder: Path) -> list[str]:
+    """Returns the class path of a client that runs YCSB: YCSB's own jars, and those of clients but for their
+    HdrHistogram, as YCSB needs an older one. Raises ``StoreError`` if jars are missing.
+    """
+    theirs = folder.parent / "ycsb"
+    jars = sorted(theirs.glob("*.jar"))
+    if not jars:
+        raise StoreError(f"no jars of YCSB in {show_path(theirs)}: run `make setup`")
+    ours = [path for path in client_class_path(folder) if not Path(path).name.startswith("HdrHistogram-")]
+    return [*map(str, jars), *ours]
+
+
 def find_native_library(settings: Settings) -> Path | None:
     """Returns the folder of the compiled native map, beside the jars; None if ``make setup`` found no g++."""
     folder = settings.jars.parent / "native-lib"

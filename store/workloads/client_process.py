@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ class ClientProcess:
         for line in self._process.stdout:
             record: Record = orjson.loads(line)
             if "error" in record:
-                raise StoreError(f"{self._name}: {record['error']}")
+                raise StoreError(record["error"])
             yield record
         if status := self._process.wait():
             raise StoreError(f"{self._name} ended with the exit status {status}")
@@ -66,12 +66,19 @@ class ClientProcess:
 
 @contextmanager
 def start_client(
-    settings: Settings, name: str, options: Mapping[str, Any], *, heap: str = "512m", role: Role = "ingest"
+    settings: Settings,
+    name: str,
+    options: Mapping[str, Any],
+    *,
+    heap: str = "512m",
+    role: Role = "ingest",
+    class_path: Sequence[str] | None = None,
 ) -> Iterator[ClientProcess]:
     """Starts the client of class ``name``, relative to Java's package ``watchfloor.workload``.
 
-    ``options`` are numbers, texts, truths and lists of them; each client says which it needs. At the end of the block
-    the client is asked to stop, and killed if it does not. Raises ``StoreError`` or ``SettingsError``.
+    ``options`` are numbers, texts, truths and lists of them; each client says which it needs. ``class_path`` is that of
+    clients unless another is given. At the end of the block the client is asked to stop, and killed if it does not.
+    Raises ``StoreError`` or ``SettingsError``.
     """
     account, zookeeper = settings.read_credentials(role), settings.read_zookeeper_credentials()
     given = {
@@ -82,7 +89,7 @@ def start_client(
         "options": dict(options),
     }
     process = subprocess.Popen(
-        make_java_command(settings.jars, heap, _MAIN, name),
+        make_java_command(settings.jars, heap, _MAIN, name, class_path=class_path),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         umask=UMASK,
@@ -105,13 +112,16 @@ def run_client(
         return list(client.read_records())
 
 
-def make_java_command(jars: Path, heap: str, *arguments: str) -> list[str]:
-    """Returns the command line of a Java client: ``arguments`` are its main class and what follows it."""
+def make_java_command(jars: Path, heap: str, *arguments: str, class_path: Sequence[str] | None = None) -> list[str]:
+    """Returns the command line of a Java client: ``arguments`` are its main class and what follows it.
+
+    With a ``class_path`` other than that of clients their class archive is of no use.
+    """
     java = find_java()
     archive = archive_folder(jars, java, list_archivable_jars(jars)) / CLIENT_ARCHIVE
-    path = ":".join(client_class_path(jars))
-    program = str(java / "bin" / "java")
-    return [program, *_OPTIONS, f"-Xmx{heap}", *archive_options(archive), "-cp", path, *arguments]
+    archived = archive_options(archive) if class_path is None else []
+    path = ":".join(class_path or client_class_path(jars))
+    return [str(java / "bin" / "java"), *_OPTIONS, f"-Xmx{heap}", *archived, "-cp", path, *arguments]
 
 
 def _read_properties(settings: Settings) -> str:

@@ -130,6 +130,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/harness",
         "loadgen/demo",
         "loadgen/engines",
+        "loadgen/ycsb",
         "loadgen/experiments/batching",
         "loadgen/experiments/cancel",
         "loadgen/experiments/chaos/written",

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 LOCK = ROOT / ".ci/requirements.txt"
 RECORD = ROOT / "store/java/artifacts.sha256"
 JARS = ROOT / "store/java/target/jars"
+YCSB_JARS = ROOT / "store/java/target/ycsb"
 SMALL = "iniconfig"
 
 
@@ -107,18 +108,33 @@ def test_a_changed_artifact_in_mavens_repository_is_refused(repository: Path) ->
 
 
 def test_a_jar_that_is_not_recorded_is_refused(repository: Path, tmp_path: Path) -> None:
-    assert check(repository, JARS).returncode == 0
+    assert check(repository, JARS, YCSB_JARS).returncode == 0
     jars = tmp_path / "jars"
     jars.mkdir()
     shutil.copy(next(JARS.glob("zookeeper-3*.jar")), jars)
     (jars / "watchfloor-accumulo-0.1.0.jar").write_bytes(b"built here")
     assert check(repository, jars).returncode == 0
     (jars / "planted.jar").write_bytes(b"")
-    assert f"{jars / 'planted.jar'} is not the artifact" in check(repository, jars).stderr
+    assert f"{jars / 'planted.jar'} is not the artifact" in check(repository, JARS, jars).stderr
+
+
+def test_the_jars_of_ycsb_are_apart_from_those_of_servers_and_clients() -> None:
+    """YCSB needs an older HdrHistogram than Accumulo, and nothing else of the project needs YCSB."""
+    theirs, ours = ({path.name for path in folder.glob("*.jar")} for folder in (YCSB_JARS, JARS))
+    assert {name.rpartition("-")[0] for name in theirs} >= {"core", "HdrHistogram"} and len(theirs) == 5
+    assert not theirs & ours
+    assert len([name for name in theirs | ours if name.startswith("HdrHistogram-")]) == 2
 
 
 def test_setup_installs_by_hash_and_checks_artifacts_before_and_after_the_build() -> None:
     setup = (ROOT / ".ci/setup.sh").read_text()
     assert "--require-hashes -r .ci/requirements.txt" in setup
-    assert len(re.findall(r"artifacts\.py check .*?mvn .*?artifacts\.py check \S+ \$target/jars", setup, re.S)) == 1
+    assert (
+        len(
+            re.findall(
+                r"artifacts\.py check .*?mvn .*?artifacts\.py check \S+ \$target/jars \$target/ycsb", setup, re.S
+            )
+        )
+        == 1
+    )
     assert "$pip --no-deps --no-build-isolation -e ." in setup
