@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from watchfloor.schema.errors import UserError, suggest_names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class YcsbWorkload:
     """The shares of operations of a workload, and the distribution by which its records are chosen.
 
-    ``properties`` are those of YCSB's core workload; a share that is not named is 0. ``about`` is a phrase for people.
+    ``properties`` are those of YCSB's core workload; ``about`` is a phrase for people. There is one object a workload.
     """
 
     name: str

@@ -69,6 +69,12 @@ def read_table_ids(connection: Connection) -> dict[str, str]:
     return {str(name): str(table_id) for name, table_id in ids.items()}
 
 
+def drop_table(connection: Connection, table: str) -> None:
+    """Removes a table if it exists."""
+    if connection.client.tableOperations().exists(table):
+        connection.client.tableOperations().delete(table)
+
+
 def flush_table(connection: Connection, table: str) -> None:
     """Makes the tablet servers write a table's entries from memory to files. Returns when they have."""
     connection.client.tableOperations().flush(table, None, None, True)
@@ -107,8 +113,7 @@ def drop_source(connection: Connection, source: Source) -> None:
     """
     client: Any = connection.client
     for table in source_tables(source):
-        if client.tableOperations().exists(table):
-            client.tableOperations().delete(table)
+        drop_table(connection, table)
     name = source_namespace(source.name)
     if client.namespaceOperations().exists(name):
         client.namespaceOperations().delete(name)

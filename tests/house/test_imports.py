@@ -146,6 +146,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/memory",
         "loadgen/experiments/readers",
         "loadgen/experiments/rest_load",
+        "loadgen/experiments/ycsb",
         "loadgen/harness/ingest",
         "loadgen/engines/search",
         "loadgen/engines/sql",

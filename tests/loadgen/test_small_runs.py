@@ -64,6 +64,7 @@ SMALL = {
     "readers": ["--events", "2000", "--repeats", "1"],
     "responsiveness": ["--events", "10000", "--turns", "1", "--layout", "block", "--seconds", "0.3"],
     "stats": ["--events", "10000", "--repeats", "1"],
+    "ycsb": ["--records", "100", "--operations", "100", "--threads", "2", "--workloads", "D", "--buffers", "100000"],
 }
 
 

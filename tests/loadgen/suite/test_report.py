@@ -141,6 +141,12 @@ def of_servers() -> Iterator[Measurement]:
         ],
     )
 
+    operations = Metric("ycsb_operations_per_second", "operations/s", "operations / seconds")
+    of_ycsb = {"workload": "A", "threads": "1 thread"}
+    yield experiment(
+        "ycsb", [Figure(operations, (5.0,), {**of_ycsb, "mode": mode}) for mode in ("flushed", "buffer of 100 KB")]
+    )
+
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:

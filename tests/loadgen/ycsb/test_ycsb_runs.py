@@ -22,7 +22,7 @@ from watchfloor.loadgen.ycsb.workloads import WORKLOADS
 from watchfloor.loadgen.ycsb.ycsb_client import LoadRequest, RunRequest, load_records, run_workload, start_workload
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.admin.tables import ITEMS_TABLE
+from watchfloor.store.admin.tables import ITEMS_TABLE, drop_table
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.stack.servers.process import find_process
@@ -43,7 +43,7 @@ def loaded(store_settings: Settings) -> Iterator[Settings]:
     assert result.output.returns == {"INSERT": {"BATCHED_OK": RECORDS}}
     yield store_settings
     with Store.open(store_settings) as store:
-        store.connection.client.tableOperations().delete(TABLE)
+        drop_table(store.connection, TABLE)
 
 
 def read_records(settings: Settings) -> dict[str, dict[str, bytes]]:
