@@ -38,6 +38,7 @@ SMALL = {
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "cancel": ["--events", "10000", "--repeats", "2"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
+    "continuous": ["--entries", "3000", "--interval", "300", "--repeats", "1", "--seconds", "1"],
     "crossover": ["--events", "10000", "--turns", "1"],
     "export": ["--events", "10000", "--repeats", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],
