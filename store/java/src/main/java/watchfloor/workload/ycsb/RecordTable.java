@@ -61,7 +61,8 @@ final class RecordTable {
                     "table.file.compress.type", "snappy",
                     "table.durability", "flush",
                     FIELDS, Integer.toString(shape.fields()),
-                    FIELD_LENGTH, Integer.toString(shape.fieldLength())));
+                    FIELD_LENGTH, Integer.toString(shape.fieldLength()),
+                    RECORDS, Long.toString(shape.records())));
     if (!splits.isEmpty()) {
       configuration.withSplits(splits);
     }
@@ -77,8 +78,8 @@ final class RecordTable {
       throw new IllegalArgumentException("no table " + name + ": run `watchfloor ycsb load` first", e);
     }
     if (!properties.containsKey(RECORDS)) {
-      String reason = properties.containsKey(FIELDS) ? " was not loaded to its end" : " was not made by `watchfloor ycsb load`";
-      throw new IllegalArgumentException("table " + name + reason + ": it is not known which records it has");
+      throw new IllegalArgumentException(
+          "table " + name + " was not made by `watchfloor ycsb load`: it is not known which records it has");
     }
     return new RecordShape(
         Long.parseLong(properties.get(RECORDS)),
@@ -86,7 +87,7 @@ final class RecordTable {
         Integer.parseInt(properties.get(FIELD_LENGTH)));
   }
 
-  /** Notes how many records the table has. Until that is done for the first time, no workload runs on it. */
+  /** Notes how many records the table has. */
   void storeRecords(long records) throws AccumuloException, AccumuloSecurityException {
     client.tableOperations().setProperty(name, RECORDS, Long.toString(records));
   }

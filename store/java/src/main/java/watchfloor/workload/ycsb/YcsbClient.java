@@ -4,6 +4,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import site.ycsb.Client;
 import watchfloor.workload.Job;
 import watchfloor.workload.Workload;
@@ -31,6 +32,7 @@ public final class YcsbClient implements Workload {
     PrintStream log = new PrintStream(job.text("log"), StandardCharsets.UTF_8);
     System.setOut(log);
     System.setErr(log);
+    job.tell(Map.of("records", shape.records()));
     Client.main(arguments(job, loads, shape));
   }
 

@@ -1,1 +1,0 @@
-"""The continuous suite of the Accumulo studies: ``watchfloor continuous``. Read ``main.py`` first."""

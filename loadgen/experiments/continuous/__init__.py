@@ -1,1 +1,0 @@
-"""``bench continuous``: the continuous suite of the Accumulo studies. Read ``run.py`` first."""
