@@ -1,4 +1,4 @@
-"""``watchfloor bench``, ``report``, ``compare``, ``calibrate`` and ``demo``: experiments, and a tour."""
+"""``watchfloor bench``, ``continuous``, ``report``, ``compare``, ``calibrate``, ``demo``: experiments and a tour."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ POSITION = 90
 _MODULES = {
     "bench": "watchfloor.loadgen.suite.bench",
     "calibrate": "watchfloor.loadgen.commands.calibrate",
+    "continuous": "watchfloor.loadgen.continuous.main",
     "demo": "watchfloor.loadgen.demo.demo",
 }
 """The modules of the commands that read their own arguments, each with a function ``main``."""
@@ -35,6 +36,8 @@ def register(add: AddCommand) -> None:
     add("calibrate", run_module, about_calibrate, reads_arguments=True)
     about_demo = "a tour: loads real and made-up logs and asks for them: watchfloor demo [LOGS…]"
     add("demo", run_module, about_demo, reads_arguments=True)
+    about_continuous = "the studies' linked lists: createtable, ingest, walk, batchwalk, scan, verify, stats"
+    add("continuous", run_module, about_continuous, reads_arguments=True)
 
 
 def run_report(args: Namespace) -> None:

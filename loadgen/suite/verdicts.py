@@ -31,7 +31,15 @@ LEAST_SAMPLES = 5
 LEAST_BEYOND = 10
 """The least number of resamples beyond each end of an interval that decides; with fewer, chance would set its ends."""
 CORRECTNESS_METRICS = frozenset(
-    {"same_answers", "export_complete", "odd_lines_taken", "right_lines_kept", "differences", "ycsb_failed"}
+    {
+        "same_answers",
+        "export_complete",
+        "continuous_wrong",
+        "odd_lines_taken",
+        "right_lines_kept",
+        "differences",
+        "ycsb_failed",
+    }
 )
 """The ``exact`` metrics that tell whether answers are right: any change of one is better or worse. The sizes of files
 are ``exact`` too, but the same events fill some bytes more in one run than in another.

@@ -78,6 +78,13 @@ def load_records(settings: Settings, request: LoadRequest, keep: Path | None = N
 
     Raises ``StoreError``, also if the table exists, and ``UserError`` for numbers that cannot be.
     """
+    with start_load(settings, request) as run:
+        return run.finish(request.records, keep)
+
+
+@contextmanager
+def start_load(settings: Settings, request: LoadRequest) -> Iterator[YcsbRun]:
+    """Starts a load; see ``load_records``."""
     _require_positive(request, "records", "fields", "field_length", "tablets", "threads")
     options = {
         "phase": "load",
@@ -89,8 +96,8 @@ def load_records(settings: Settings, request: LoadRequest, keep: Path | None = N
         "again": request.again,
     }
     properties = {"threadcount": str(request.threads), "watchfloor.buffer": str(PUBLISHED_BUFFER)}
-    with start_ycsb(settings, options, properties) as run:
-        return run.finish(request.records, keep)
+    with _start_ycsb(settings, options, properties) as run:
+        yield run
 
 
 def run_workload(settings: Settings, request: RunRequest, keep: Path | None = None) -> YcsbResult:
@@ -118,12 +125,12 @@ def start_workload(settings: Settings, request: RunRequest) -> Iterator[YcsbRun]
     }
     # Each thread's buffer may be full, and on its way to the servers once more.
     heap = _HEAP_MB + min(request.threads * request.buffer, request.operations * 4096) * 3 // 1_000_000
-    with start_ycsb(settings, {"phase": "run", "table": request.table}, properties, heap) as run:
+    with _start_ycsb(settings, {"phase": "run", "table": request.table}, properties, heap) as run:
         yield run
 
 
 class YcsbRun:
-    """A client that runs; see ``start_ycsb``."""
+    """A client that runs; see ``start_load`` and ``start_workload``."""
 
     def __init__(self, client: ClientProcess, folder: Path) -> None:
         self._client, self._folder = client, folder
@@ -156,7 +163,7 @@ class YcsbRun:
 
 
 @contextmanager
-def start_ycsb(
+def _start_ycsb(
     settings: Settings, options: Mapping[str, Any], properties: Mapping[str, str], heap: int = _HEAP_MB
 ) -> Iterator[YcsbRun]:
     """Starts YCSB's client in a folder of its own; ``heap`` is in MB."""

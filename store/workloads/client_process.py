@@ -17,10 +17,10 @@ from typing import Any
 
 import orjson
 
-from watchfloor.schema.errors import StoreError
+from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, archive_folder, archive_options
-from watchfloor.store.runtime.jars import ZSTD_OPTION, client_class_path, list_archivable_jars
+from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
 from watchfloor.store.runtime.java_home import find_java
 from watchfloor.store.runtime.private_files import UMASK
 
@@ -33,7 +33,6 @@ _OPTIONS = (
     "-Djava.awt.headless=true",
     "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",
     "-Dlog4j2.disableJmx=true",
-    ZSTD_OPTION,
 )
 
 
@@ -48,10 +47,15 @@ class ClientProcess:
         return self._process.pid
 
     def read_records(self) -> Iterator[Record]:
-        """Yields what the client reports until it ends. Raises ``StoreError`` if it fails or is killed."""
+        """Yields what the client reports until it ends.
+
+        Raises ``UserError`` if its options do not fit, and ``StoreError`` if it fails or is killed.
+        """
         assert self._process.stdout is not None
         for line in self._process.stdout:
             record: Record = orjson.loads(line)
+            if "refused" in record:
+                raise UserError(record["refused"])
             if "error" in record:
                 raise StoreError(record["error"])
             yield record
@@ -94,6 +98,8 @@ def start_client(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         umask=UMASK,
+        # A Ctrl-C reaches this process, which asks the client to stop.
+        start_new_session=True,
     )
     assert process.stdin is not None
     client = ClientProcess(name, process)

@@ -38,15 +38,12 @@ SMALL = {
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "cancel": ["--events", "10000", "--repeats", "2"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
+    "continuous": ["--entries", "3000", "--interval", "300", "--repeats", "1", "--seconds", "1"],
     "crossover": ["--events", "10000", "--turns", "1"],
     "export": ["--events", "10000", "--repeats", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
     "generator": ["--events", "2000", "--repeats", "1"],
-    "lookups": [
-        *("--rows", "500", "--executors", "2", "--queries", "3", "--tablets", "2", "--turns", "1"),
-        *("--codecs", "snappy", "--warm-up", "0"),
-    ],
     "memory": ["--bytes", "2000000"],
     "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "rest-load": [

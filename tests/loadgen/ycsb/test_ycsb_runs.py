@@ -19,7 +19,14 @@ import pytest
 from command_line import run_command
 
 from watchfloor.loadgen.ycsb.workloads import WORKLOADS
-from watchfloor.loadgen.ycsb.ycsb_client import LoadRequest, RunRequest, load_records, run_workload, start_workload
+from watchfloor.loadgen.ycsb.ycsb_client import (
+    LoadRequest,
+    RunRequest,
+    load_records,
+    run_workload,
+    start_load,
+    start_workload,
+)
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.admin.tables import ITEMS_TABLE, drop_table
@@ -143,6 +150,18 @@ def assert_no_secret_in_arguments(settings: Settings, pid: int) -> None:
     ]
     told += "\n".join(path.read_text("utf-8", "replace") for path in files)
     assert not [secret for secret in secrets if secret in told]
+
+
+def test_a_load_that_was_interrupted_ends_its_client_and_cannot_be_run(store_settings: Settings) -> None:
+    table = f"{TABLE}_part"
+    with start_load(store_settings, LoadRequest(table, records=100_000_000, tablets=1)) as run:
+        wait_for_operations(run.pid)
+        pid = run.pid
+    assert not psutil.pid_exists(pid)
+    with pytest.raises(StoreError, match="was not loaded to its end"):
+        run_workload(store_settings, RunRequest(WORKLOADS["C"], table))
+    with Store.open(store_settings) as store:
+        drop_table(store.connection, table)
 
 
 def test_what_cannot_be_run_is_said(loaded: Settings, tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ public final class Job {
     return connection;
   }
 
+  boolean has(String name) {
+    return options.has(name);
+  }
+
   /** Returns the text of an option. Throws an IllegalArgumentException if it is not given. */
   public String text(String name) {
     return element(name).getAsString();

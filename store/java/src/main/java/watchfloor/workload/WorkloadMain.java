@@ -19,8 +19,8 @@ import watchfloor.bridge.ZooKeeperLogin;
  * <p>The first line of standard input is a JSON object: {@code properties} (the text of the client properties), {@code
  * user} and {@code password}, {@code zookeeper} (an account, or null) and {@code options}. Passwords come this way
  * because other users of the machine can read arguments. The end of standard input asks the workload to stop, so it
- * does not outlive its caller. Records go to standard output, a JSON object a line; the last one of a workload that
- * failed has {@code error}.
+ * does not outlive its caller. Records go to standard output, a JSON object a line. The last one of a workload that failed
+ * has {@code error}; that of one whose options do not fit (an IllegalArgumentException) has {@code refused}.
  */
 public final class WorkloadMain {
   private WorkloadMain() {}
@@ -43,8 +43,14 @@ public final class WorkloadMain {
       job = new Job(connection, given.getAsJsonObject("options"), out);
       stopAtEnd(in, job);
       load(args[0]).run(job);
-    } catch (Exception | LinkageError e) {
-      job.tell(Map.of("error", describe(e)));
+    } catch (IllegalArgumentException e) {
+      job.tell(Map.of("refused", String.valueOf(e.getMessage())));
+      code = 1;
+    } catch (OutOfMemoryError e) {
+      job.tell(Map.of("error", args[0] + " needs more memory than its heap has: give it more, or smaller buffers"));
+      code = 1;
+    } catch (Throwable e) {
+      job.tell(Map.of("error", StoreException.of(job.has("table") ? job.text("table") : args[0], "use", e).getMessage()));
       code = 1;
     }
     // Exits without waiting for the threads of Accumulo's and ZooKeeper's clients.
@@ -72,12 +78,5 @@ public final class WorkloadMain {
             "watchfloor-stop");
     reader.setDaemon(true);
     reader.start();
-  }
-
-  private static String describe(Throwable error) {
-    if (error instanceof IllegalArgumentException && error.getMessage() != null) {
-      return error.getMessage();
-    }
-    return StoreException.of("of the workload", "use", error).getMessage();
   }
 }

@@ -15,7 +15,7 @@ import site.ycsb.workloads.CoreWorkload;
 public final class CountedWorkload extends CoreWorkload {
   private static RecordTable table;
 
-  private boolean inserts;
+  private boolean loads;
 
   /** Names the table of the workload, which YCSB constructs by its name. */
   static void use(RecordTable used) {
@@ -25,18 +25,19 @@ public final class CountedWorkload extends CoreWorkload {
   @Override
   public void init(Properties properties) throws WorkloadException {
     super.init(properties);
-    inserts = Boolean.parseBoolean(properties.getProperty(Client.DO_TRANSACTIONS_PROPERTY));
+    loads = !Boolean.parseBoolean(properties.getProperty(Client.DO_TRANSACTIONS_PROPERTY));
   }
 
   @Override
   public void cleanup() throws WorkloadException {
     super.cleanup();
-    if (inserts) {
-      try {
-        table.storeRecords(transactioninsertkeysequence.lastValue() + 1);
-      } catch (AccumuloException | AccumuloSecurityException e) {
-        throw new WorkloadException(e);
-      }
+    if (loads && RecordDatabase.hasFailed()) {
+      return;
+    }
+    try {
+      table.storeRecords(loads ? recordcount : transactioninsertkeysequence.lastValue() + 1);
+    } catch (AccumuloException | AccumuloSecurityException e) {
+      throw new WorkloadException(e);
     }
   }
 }

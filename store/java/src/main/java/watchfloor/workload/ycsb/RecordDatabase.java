@@ -38,7 +38,7 @@ import watchfloor.workload.Job;
 public final class RecordDatabase extends DB {
   private static final byte[] FAMILY = "ycsb".getBytes(StandardCharsets.UTF_8);
   private static final long MAX_LATENCY_SECONDS = 30;
-  private static final AtomicBoolean TOLD = new AtomicBoolean();
+  private static final AtomicBoolean FAILED = new AtomicBoolean();
 
   private static Job job;
 
@@ -48,6 +48,11 @@ public final class RecordDatabase extends DB {
   /** Names the job whose client all objects of this class use; YCSB constructs them by the name of the class. */
   static void open(Job opened) {
     job = opened;
+  }
+
+  /** Returns true if any operation has failed. */
+  static boolean hasFailed() {
+    return FAILED.get();
   }
 
   @Override
@@ -154,7 +159,7 @@ public final class RecordDatabase extends DB {
 
   /** Tells the first failure of all; YCSB counts them. */
   private static Status fail(String table, String action, Exception error) {
-    if (TOLD.compareAndSet(false, true)) {
+    if (FAILED.compareAndSet(false, true)) {
       job.tell(Map.of("failure", StoreException.of(table, action, error).getMessage()));
     }
     return Status.ERROR;

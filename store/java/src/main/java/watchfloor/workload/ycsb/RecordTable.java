@@ -61,8 +61,7 @@ final class RecordTable {
                     "table.file.compress.type", "snappy",
                     "table.durability", "flush",
                     FIELDS, Integer.toString(shape.fields()),
-                    FIELD_LENGTH, Integer.toString(shape.fieldLength()),
-                    RECORDS, Long.toString(shape.records())));
+                    FIELD_LENGTH, Integer.toString(shape.fieldLength())));
     if (!splits.isEmpty()) {
       configuration.withSplits(splits);
     }
@@ -78,8 +77,8 @@ final class RecordTable {
       throw new IllegalArgumentException("no table " + name + ": run `watchfloor ycsb load` first", e);
     }
     if (!properties.containsKey(RECORDS)) {
-      throw new IllegalArgumentException(
-          "table " + name + " was not made by `watchfloor ycsb load`: it is not known which records it has");
+      String reason = properties.containsKey(FIELDS) ? " was not loaded to its end" : " was not made by `watchfloor ycsb load`";
+      throw new IllegalArgumentException("table " + name + reason + ": it is not known which records it has");
     }
     return new RecordShape(
         Long.parseLong(properties.get(RECORDS)),
@@ -87,7 +86,7 @@ final class RecordTable {
         Integer.parseInt(properties.get(FIELD_LENGTH)));
   }
 
-  /** Notes how many records the table has. */
+  /** Notes how many records the table has. Until that is done for the first time, no workload runs on it. */
   void storeRecords(long records) throws AccumuloException, AccumuloSecurityException {
     client.tableOperations().setProperty(name, RECORDS, Long.toString(records));
   }

@@ -4,7 +4,6 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import site.ycsb.Client;
 import watchfloor.workload.Job;
 import watchfloor.workload.Workload;
@@ -32,7 +31,6 @@ public final class YcsbClient implements Workload {
     PrintStream log = new PrintStream(job.text("log"), StandardCharsets.UTF_8);
     System.setOut(log);
     System.setErr(log);
-    job.tell(Map.of("records", shape.records()));
     Client.main(arguments(job, loads, shape));
   }
 

@@ -1,0 +1,1 @@
+"""``bench continuous``: the continuous suite of the Accumulo studies. Read ``run.py`` first."""

@@ -1,1 +1,0 @@
-"""``bench lookups``: bulk writes by codec, and look-ups of random rows. Read ``run.py`` first."""
