@@ -61,7 +61,7 @@ def show_workloads(args: Namespace) -> None:
 
 
 def load_table(args: Namespace) -> int:
-    """Creates and loads a table. Raises ``StoreError`` if there is one of its name."""
+    """Creates and loads a table. Raises ``UserError`` if there is one of its name."""
     from watchfloor.loadgen.ycsb.ycsb_client import LoadRequest, load_records
 
     request = LoadRequest(
@@ -73,7 +73,7 @@ def load_table(args: Namespace) -> int:
 
 
 def run_one(args: Namespace) -> int:
-    """Runs a workload. Raises ``UserError`` for an unknown one, ``StoreError`` for a table that was not loaded."""
+    """Runs a workload. Raises ``UserError`` for an unknown one, and for a table that was not loaded."""
     from watchfloor.loadgen.ycsb.workloads import find_workload
     from watchfloor.loadgen.ycsb.ycsb_client import RunRequest, run_workload
     from watchfloor.schema.errors import UserError

@@ -76,7 +76,7 @@ class YcsbResult:
 def load_records(settings: Settings, request: LoadRequest, keep: Path | None = None) -> YcsbResult:
     """Creates a table and loads it by YCSB. ``keep`` is a file that gets YCSB's own output.
 
-    Raises ``StoreError``, also if the table exists, and ``UserError`` for numbers that cannot be.
+    Raises ``StoreError``, and ``UserError`` if the table exists or for numbers that cannot be.
     """
     with start_load(settings, request) as run:
         return run.finish(request.records, keep)
@@ -103,7 +103,7 @@ def start_load(settings: Settings, request: LoadRequest) -> Iterator[YcsbRun]:
 def run_workload(settings: Settings, request: RunRequest, keep: Path | None = None) -> YcsbResult:
     """Runs a workload on a table that was loaded. ``keep`` is a file that gets YCSB's own output.
 
-    Raises ``StoreError``, also if the table was not loaded, and ``UserError`` for numbers that cannot be.
+    Raises ``StoreError``, and ``UserError`` if the table was not loaded or for numbers that cannot be.
     """
     with start_workload(settings, request) as run:
         return run.finish(request.operations, keep)
