@@ -22,9 +22,14 @@ _CLUSTER_FOLDER = "watchfloor-bulk"
 def import_root(settings: Settings, connection: Connection) -> str:
     """Returns the folder of all import folders, on a file system that the servers read too. Raises ``StoreError``."""
     if settings.is_accumulo_local:
-        return f"file://{settings.home}/data/bulk"
+        return _local_root(settings)
     volume = call_java(jvm.java_class("watchfloor.bridge.sink.BulkFiles").volume, connection.java)
     return f"{volume}/{_CLUSTER_FOLDER}"
+
+
+def find_import_folder(settings: Settings, name: str) -> str:
+    """Returns the path of an import folder; on a cluster it is relative to the first of the instance's volumes."""
+    return f"{_local_root(settings)}/{name}" if settings.is_accumulo_local else f"{_CLUSTER_FOLDER}/{name}"
 
 
 def name_import_folder(unique: str, table: str) -> str:
@@ -41,6 +46,10 @@ def remove_stale_folders(store: Store) -> list[str]:
     for name in stale:
         call_java(files.remove, f"{root}/{name}")
     return stale
+
+
+def _local_root(settings: Settings) -> str:
+    return f"file://{settings.home}/data/bulk"
 
 
 def _is_stale(name: str) -> bool:

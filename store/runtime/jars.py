@@ -19,6 +19,10 @@ _REQUIRED_JARS = ("accumulo-tserver-", "accumulo-manager-", "accumulo-gc-", "zoo
 _SERVER_JARS = ("kafka", "scala", "accumulo-tserver", "accumulo-manager", "accumulo-gc", "accumulo-server")
 
 
+ZSTD_OPTION = "-Dio.compression.codec.zstd.class=watchfloor.stack.files.ZstdCodec"
+"""The option of a JVM that reads or writes Accumulo's files, so that zstd needs no native library of Hadoop."""
+
+
 def list_jars(settings: Settings) -> list[Path]:
     """Returns all jars, sorted, so that no class path depends on the file system's order.
 

@@ -20,7 +20,7 @@ import orjson
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, archive_folder, archive_options
-from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
+from watchfloor.store.runtime.jars import ZSTD_OPTION, client_class_path, list_archivable_jars
 from watchfloor.store.runtime.java_home import find_java
 from watchfloor.store.runtime.private_files import UMASK
 
@@ -33,6 +33,7 @@ _OPTIONS = (
     "-Djava.awt.headless=true",
     "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",
     "-Dlog4j2.disableJmx=true",
+    ZSTD_OPTION,
 )
 
 

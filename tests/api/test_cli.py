@@ -65,7 +65,7 @@ def test_the_commands_are_those_of_the_design_in_their_order() -> None:
     order = (
         "up down status sources lists master worker load compact items quarantine "
         "query count top timeline find serve token metrics generate replay bench report compare calibrate demo "
-        "continuous ycsb"
+        "continuous ycsb lookups"
     )
     assert names == order.split()
 

@@ -44,6 +44,10 @@ SMALL = {
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
     "generator": ["--events", "2000", "--repeats", "1"],
+    "lookups": [
+        *("--rows", "500", "--executors", "2", "--queries", "3", "--tablets", "2", "--turns", "1"),
+        *("--codecs", "snappy", "--warm-up", "0"),
+    ],
     "memory": ["--bytes", "2000000"],
     "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "rest-load": [

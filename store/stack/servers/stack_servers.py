@@ -9,7 +9,7 @@ from pathlib import Path
 
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.runtime.jars import find_native_library, server_class_path
+from watchfloor.store.runtime.jars import ZSTD_OPTION, find_native_library, server_class_path
 from watchfloor.store.runtime.java_home import find_java
 from watchfloor.store.stack.accounts.zookeeper_login import login_file, login_option
 from watchfloor.store.stack.home.checks import LOOPBACK
@@ -129,7 +129,7 @@ def _accumulo_flags(settings: Settings) -> tuple[str, ...]:
     """Returns the system properties of every process of Accumulo."""
     properties = f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties"
     # Read by LocalFiles, by way of core-site.xml.
-    return properties, f"-Dwatchfloor.durability={settings.durability}"
+    return properties, f"-Dwatchfloor.durability={settings.durability}", ZSTD_OPTION
 
 
 def _java_command(settings: Settings) -> list[str]:

@@ -22,12 +22,23 @@ from chromium import open_page
 from runs import asking, experiment, loading, write
 
 from watchfloor.api.cli import main as cli
+from watchfloor.loadgen.experiments.lookups.figures import (
+    BUCKET,
+    HIGHEST,
+    LOOKUP,
+    LOWEST,
+    MEAN,
+    SIZE,
+    WRITE,
+    make_published_figures,
+)
 from watchfloor.loadgen.experiments.registry import draw_pictures, list_names, load_experiment
 from watchfloor.loadgen.harness.measurement.figure import DERIVED, STATISTICS, Figure
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.measurement.table import format_number
 from watchfloor.loadgen.harness.plots import general
+from watchfloor.loadgen.lookups.options import CODECS
 from watchfloor.loadgen.suite.report import write_report
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib: pip install 'watchfloor[bench]'")
@@ -84,8 +95,28 @@ def everything() -> Iterator[Measurement]:
     ]
     yield experiment("blocks", blocks)
     yield from of_servers()
+    yield of_lookups()
     many = [Figure(asked, (1.0 + n, 2.0 + n), {"question": f"the question number {n}"}) for n in range(50)]
     yield experiment("many", many)
+
+
+def of_lookups() -> Measurement:
+    """Look-ups and bulk writes by codec, with a study's."""
+    found = [
+        Figure(LOOKUP, (float(ms * place), ms * place + 5.0), {"codec": codec, "state": state, "of": name})
+        for place, codec in enumerate(CODECS, 1)
+        for state in ("cold", "warm")
+        for name, ms in {LOWEST: 2, MEAN: 9, "50 % of look-ups": 7, "99 % of look-ups": 40, HIGHEST: 300}.items()
+    ]
+    found += [
+        Figure(BUCKET, (share,), {"codec": codec, "state": state, "time": time})
+        for codec in CODECS
+        for state in ("cold", "warm")
+        for time, share in (("0 to 50 ms", 70.0), ("50 to 100 ms", 25.0), ("1 s and more", 5.0))
+    ]
+    for place, codec in enumerate(CODECS, 1):
+        found += [Figure(WRITE, (9e3 * place,), {"codec": codec}), Figure(SIZE, (60.0 * place,), {"codec": codec})]
+    return experiment("lookups", [*found, *make_published_figures()])
 
 
 def of_servers() -> Iterator[Measurement]:

@@ -25,7 +25,7 @@ OPERATING = {
     *("lists put", "lists remove", "metrics"),
     *("serve", "token", "token list", "token create", "token rotate", "token revoke"),
     *("generate", "replay", "bench", "report", "compare", "calibrate", "demo"),
-    *("continuous", "ycsb", "ycsb load", "ycsb run"),
+    *("continuous", "ycsb", "ycsb load", "ycsb run", "lookups", "lookups write", "lookups read"),
 }
 """Commands that act with the rights of the ingest user, or on files alone."""
 _DURATION = re.compile(r"[0-9.,]+ (s|ms|rows/s)\b")

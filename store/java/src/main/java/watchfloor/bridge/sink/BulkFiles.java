@@ -27,7 +27,7 @@ public final class BulkFiles {
   private BulkFiles() {}
 
   /** Returns the file system of a path. Throws a StoreException if there is none. */
-  static FileSystem system(String path) {
+  public static FileSystem system(String path) {
     try {
       return new Path(path).getFileSystem(path.startsWith("file:") ? LOCAL : HADOOP);
     } catch (IOException | RuntimeException e) {
