@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
 from watchfloor.api.cli.terminal.context import print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
-from watchfloor.schema.files.paths import find_named_path
+from watchfloor.loadgen.ycsb.workloads import TABLE
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.files.paths import describe_error, find_named_path, show_path
 
 if TYPE_CHECKING:
     from watchfloor.loadgen.ycsb.ycsb_client import YcsbResult
     from watchfloor.schema.settings.settings import Settings
 
 POSITION = 92
-_TABLE = "bench_ycsb"
 _COLUMNS = ("operation", "operations", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms", "returns")
 
 
@@ -64,6 +65,7 @@ def load_table(args: Namespace) -> int:
     """Creates and loads a table. Raises ``UserError`` if there is one of its name."""
     from watchfloor.loadgen.ycsb.ycsb_client import LoadRequest, load_records
 
+    _require_writable(args.out)
     request = LoadRequest(
         args.table, args.records, args.fields, args.field_length, args.tablets, args.threads, args.again
     )
@@ -76,7 +78,6 @@ def run_one(args: Namespace) -> int:
     """Runs a workload. Raises ``UserError`` for an unknown one, and for a table that was not loaded."""
     from watchfloor.loadgen.ycsb.workloads import find_workload
     from watchfloor.loadgen.ycsb.ycsb_client import RunRequest, run_workload
-    from watchfloor.schema.errors import UserError
     from watchfloor.schema.settings.parse_setting import parse_size
 
     try:
@@ -84,6 +85,7 @@ def run_one(args: Namespace) -> int:
     except ValueError as error:
         raise UserError(f"--buffer: {error}") from None
     workload = find_workload(args.workload)
+    _require_writable(args.out)
     request = RunRequest(workload, args.table, args.operations, args.threads, args.target, args.flush, buffer)
     result = run_workload(_read_settings(args), request, args.out)
     print_message(f"{workload.name} ({workload.about}): {_format_speed(result)}")
@@ -92,6 +94,16 @@ def run_one(args: Namespace) -> int:
         where = "" if args.flush else ": they may still be in a buffer, which --flush avoids"
         print_message(f"{missed:,} of {reads:,} reads ({100 * missed / reads:.1f} %) found no record{where}")
     return _print_result(args, result)
+
+
+def _require_writable(path: Path | None) -> None:
+    """Raises ``UserError`` if a file for YCSB's output cannot be written, before anything is run for it."""
+    if path is None:
+        return
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise UserError(f"--out {show_path(path)} cannot be written: {describe_error(error)}") from error
 
 
 def _print_result(args: Namespace, result: YcsbResult) -> int:
@@ -115,9 +127,9 @@ def _print_result(args: Namespace, result: YcsbResult) -> int:
                 }
             )
     print_rows(rows, _COLUMNS, args.format)
-    if result.output.failures:
-        print_message(f"{result.output.failures:,} operations failed, the first one: {result.failure}")
-    return PARTLY if result.output.failures else OK
+    if result.failures:
+        print_message(f"{result.failures:,} operations failed, the first one: {result.failure}")
+    return PARTLY if result.failures else OK
 
 
 def _format_speed(result: YcsbResult) -> str:
@@ -130,10 +142,10 @@ def _add_count(parser: ArgumentParser, flag: str, default: int, counted: str) ->
 
 
 def _add_shared(parser: ArgumentParser) -> None:
-    parser.add_argument("--table", metavar="T", default=_TABLE, help=f"the table (default {_TABLE})")
+    parser.add_argument("--table", metavar="T", default=TABLE, help=f"the table (default {TABLE})")
     parser.add_argument("--out", metavar="FILE", type=find_named_path, help="keep YCSB's own output in FILE")
     parser.add_argument(
-        "--properties", metavar="FILE", type=Path, help="accumulo-client.properties of an existing cluster"
+        "--properties", metavar="FILE", type=find_named_path, help="accumulo-client.properties of an existing cluster"
     )
     add_format(parser)
 

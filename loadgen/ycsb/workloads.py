@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from watchfloor.schema.errors import UserError, suggest_names
 
+TABLE = "bench_ycsb"
+"""The name of the table of records, unless another is given."""
+
 
 @dataclass(frozen=True, eq=False)
 class YcsbWorkload:

@@ -20,15 +20,14 @@ from watchfloor.store.runtime.jars import ycsb_class_path
 from watchfloor.store.workloads.client_process import ClientProcess, start_client
 
 from .output import PERCENTILES, YcsbOutput, parse_output
-from .workloads import YcsbWorkload
+from .workloads import TABLE, YcsbWorkload
 
-TABLE = "bench_ycsb"
 PUBLISHED_BUFFER = 100_000
 """The bytes of a client's buffer in YCSB's bindings to Accumulo, and in the study of 2014."""
 _CLIENT = "ycsb.YcsbClient"
 _HEAP_MB = 512
-_SAID_LINES = 8
-"""The number of lines of YCSB's own messages that an error has."""
+_SAID_CHARACTERS = 1000
+"""The number of characters of YCSB's own messages, from their end, that an error has."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,11 @@ class YcsbResult:
 
     output: YcsbOutput
     failure: str
+
+    @property
+    def failures(self) -> int:
+        """The number of operations that are known to have failed. What fails when a buffer is closed counts as one."""
+        return max(self.output.failures, int(bool(self.failure)))
 
 
 def load_records(settings: Settings, request: LoadRequest, keep: Path | None = None) -> YcsbResult:
@@ -123,7 +127,7 @@ def start_workload(settings: Settings, request: RunRequest) -> Iterator[YcsbRun]
         "watchfloor.flush": str(request.flush).lower(),
         **({} if request.target is None else {"target": str(request.target)}),
     }
-    # Each thread's buffer may be full, and on its way to the servers once more.
+    # Each thread's buffer may be full, and on its way to the servers once more; records are taken to have some KB.
     heap = _HEAP_MB + min(request.threads * request.buffer, request.operations * 4096) * 3 // 1_000_000
     with _start_ycsb(settings, {"phase": "run", "table": request.table}, properties, heap) as run:
         yield run
@@ -159,7 +163,7 @@ class YcsbRun:
 
     def _read_log(self) -> str:
         lines = (self._folder / "ycsb.log").read_text("utf-8", "replace").splitlines()
-        return " / ".join(line.strip() for line in lines if line.strip())[-_SAID_LINES * 120 :]
+        return " / ".join(line.strip() for line in lines if line.strip())[-_SAID_CHARACTERS:]
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def make_run_figures(results: RunResults) -> Iterator[Figure]:
                     yield Figure(metric, tuple(of_runs), {**labels, "operation": words})
         if case.workload.writes and outputs[0].count("READ"):
             yield _count_not_found(outputs, labels)
-        failed += sum(output.failures for output in outputs)
+        failed += sum(run.failures for run in runs)
         first = first or next((run.failure for run in runs if run.failure), "")
     yield Figure(FAILED, (float(failed),), {"workload": "all"}, Goal(0, at_most=True), note=first)
 

@@ -26,7 +26,7 @@ from watchfloor.loadgen.ycsb.ycsb_client import (
 from watchfloor.schema.errors import UserError
 from watchfloor.store.admin.tables import drop_table
 
-from .figures import METRICS, RunResults, make_due_figures, make_load_figures, make_run_figures
+from .figures import METRICS, RunResults, label_threads, make_due_figures, make_load_figures, make_run_figures
 from .plot import draw
 from .published import make_published_figures
 
@@ -99,7 +99,7 @@ def _run_case(session: BenchSession, case: RunRequest) -> YcsbResult:
     result = run_workload(session.settings, case)
     rate = f"{result.output.operations_per_second:,.0f} operations/s"
     how = "flushed" if case.flush else f"buffer {case.buffer:,}"
-    print_progress(f"{case.workload.name}, {how}, {case.threads} threads: {rate}")
+    print_progress(f"{case.workload.name}, {how}, {label_threads(case.threads)}: {rate}")
     return result
 
 

@@ -6,6 +6,7 @@ In `make test`: it needs no servers.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -58,6 +59,8 @@ def test_figures_are_those_of_the_output() -> None:
     assert value_of(figures, "ycsb_not_found") == pytest.approx(100 / 3)
     (failed,) = (figure for figure in figures if figure.metric.name == "ycsb_failed")
     assert (failed.value, failed.meets_goal, failed.note) == (10, False, "the table is offline")
+    closed = YcsbResult(replace(OUTPUT, returns={"INSERT": {"BATCHED_OK": 90}}), "a buffer was lost at its end")
+    assert (closed.output.failures, closed.failures) == (0, 1)
     assert {figure.labels.get("threads", "50 threads") for figure in figures} == {"50 threads"}
     due = list(make_due_figures(RunRequest(WORKLOADS["D"], target=250), [YcsbResult(OUTPUT, "")]))
     assert value_of(due, "ycsb_due_99_percentile_ms", operation="read", latency="from when it was due") == 30

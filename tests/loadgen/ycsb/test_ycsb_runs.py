@@ -169,6 +169,8 @@ def test_what_cannot_be_run_is_said(loaded: Settings, tmp_path: Path) -> None:
     assert (status, said) == (2, "watchfloor: unknown workload 'X'; known are A, B, C, D, E, F, insert\n")
     status, _, said = run_command(loaded, "ycsb", "run", "A", "--buffer", "much")
     assert (status, said) == (2, "watchfloor: --buffer: 'much' is not a size such as 256m or 1g\n")
+    status, _, said = run_command(loaded, "ycsb", "run", "A", "--out", str(tmp_path / "none" / "file"))
+    assert status == 2 and "file cannot be written: No such file or directory" in said
     for command, reason in (
         (("run", "C", "--table", "bench_nothing"), "no table bench_nothing: run `watchfloor ycsb load` first"),
         (("load", "--table", TABLE), f"table {TABLE} exists: --again drops it"),
