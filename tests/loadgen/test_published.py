@@ -5,11 +5,16 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from watchfloor.loadgen.lookups.study import list_lookups
 from watchfloor.loadgen.published.read_published import PublishedTable, Study, load_published, scale_rates
 
 STUDIES = load_published()
+DOCS = Path(__file__).parents[2] / "docs/measuring"
 TABLES = [(study.name, number) for study in STUDIES.values() for number in study.tables]
 
 
@@ -102,3 +107,38 @@ def test_what_is_no_rate_of_a_cluster_is_not_shared(study: str, number: str, col
 
 def test_a_table_is_cited_by_study_and_place() -> None:
     assert STUDIES["benchmark"].cite("7-1").endswith("2014-10-06, table 7-1, section 7.1.1, from page 33")
+
+
+def list_page_rows() -> Iterator[str]:
+    """Yields the rows that the tables of the page of studies must have."""
+    for number in ("I", "II"):
+        rows = STUDIES["llcysa"].tables[number].rows
+        for scheme in dict.fromkeys(row["scheme"] for row in rows):
+            yield " | ".join([scheme, *(str(row["seconds"]) for row in rows if row["scheme"] == scheme)])
+    for cluster, number in (("AWB", "6-1"), ("EC2", "7-1")):
+        for each in scale_rates(STUDIES["benchmark"].tables[number], "mean_entries_per_second"):
+            shared = f"{each.per_tablet_server:,.0f} |" if each.per_tablet_server else "|"
+            servers = f"{each.tablet_servers} " if each.tablet_servers else ""
+            yield f"{cluster}, {each.nodes:,} nodes | {servers}| {each.rate:,.0f} | {each.per_node:,.0f} | {shared}"
+    for row in STUDIES["security"].tables["2"].rows:
+        yield f"{row['level']} | {row['median_ms'] / 1000:,.0f} | {row['median_change_percent']:g}"
+    for times in list_lookups():
+        yield f"{times.encoding} | {times.min} | {times.mean} | {times.max:,}"
+    for codec in ("gz", "none", "snappy"):
+        coded, copied = STUDIES["erasure-coding"].tables["bulk-write"].select_rows(compressor=codec)
+        yield f"{codec} | {coded['minutes']} | {copied['minutes']} | {coded['gigabytes']}"
+
+
+@pytest.mark.parametrize("row", list(list_page_rows()))
+def test_the_page_of_studies_has_the_published_figures(row: str) -> None:
+    assert f"| {row.removesuffix(' |')} |" in (DOCS / "studies.md").read_text()
+
+
+def test_the_page_of_studies_has_a_section_for_each() -> None:
+    text = (DOCS / "studies.md").read_text()
+    sections = text.split("\n## ")[1:]
+    assert len(sections) == len(STUDIES)
+    for study, section in zip(STUDIES.values(), sections, strict=True):
+        question = study.question[0].lower() + study.question[1:]
+        assert f"**Its question**: {question}" in section and study.title in section and str(study.year) in section
+        assert all(part in section for part in ("**What differs**", "**Rerun**", "**What we find**"))

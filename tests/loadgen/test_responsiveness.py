@@ -27,7 +27,7 @@ from watchfloor.loadgen.experiments.responsiveness.figures import (
     make_figures,
     make_published_figures,
 )
-from watchfloor.loadgen.experiments.responsiveness.published import QUERIES, ROWS, read_published
+from watchfloor.loadgen.experiments.responsiveness.published import QUERIES, ROWS, load_paper_times, read_published
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.cold_tables import drop_pages, make_cold
 from watchfloor.loadgen.harness.ingest.clients import run_clients
@@ -133,7 +133,7 @@ def test_the_published_tables_are_shown_beside_ours() -> None:
         for scheme, of_scheme in table.items()
         for query, seconds in zip(QUERIES, of_scheme, strict=True)
     }
-    published = read_published()
+    published = load_paper_times()
     assert {cell: ms / 1000 for cell, ms in published.milliseconds.items()} == pytest.approx(tables)
     of = {"query": "A", "scheme": "scan", "row": "1"}
     ours = [

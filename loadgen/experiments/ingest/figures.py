@@ -19,8 +19,7 @@ from watchfloor.loadgen.harness.ingest.runs import IngestRun, OpenIngestRun
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.measurement.table import format_number
-
-from .published import PublishedRate
+from watchfloor.loadgen.published.read_published import load_published
 
 EVENTS_RATE = Metric(
     "steady_events_per_second",
@@ -159,15 +158,17 @@ def make_closed_figures(run: IngestRun, labels: Mapping[str, str], clients: int)
     ]
 
 
-def make_published_figure(published: PublishedRate, ours: Sequence[Figure]) -> Figure:
+def make_published_figure(ours: Sequence[Figure]) -> Figure:
     """Makes the figure of the published rate of a client. Its note has the source, and our rates."""
     rates = [
         f"{format_number(figure.value)} ({figure.labels['clients']}, {figure.labels['tservers']})"
         for figure in ours
         if figure.metric is CLIENT_RATE
     ]
-    note = f"{published.source}; ours: {', '.join(rates)}" if rates else published.source
-    return Figure(PAPER, (published.megabytes_per_client,), {"load": "the paper's"}, note=note)
+    study = load_published()["llcysa"]
+    (row,) = study.tables["ingest"].rows
+    note = study.cite("ingest") + (f"; ours: {', '.join(rates)}" if rates else "")
+    return Figure(PAPER, (row["megabytes_per_second_per_client"],), {"load": "the paper's"}, note=note)
 
 
 def make_open_figures(run: OpenIngestRun, labels: Mapping[str, str], clients: int) -> list[Figure]:

@@ -42,7 +42,6 @@ from .figures import (
     make_saturation_figures,
 )
 from .plot import draw
-from .published import read_published
 
 _WARM_UP = 0.5
 """The share of ``--seconds`` by which the first run lasts longer on tablet servers that have just started."""
@@ -82,7 +81,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
             runs[clients] = runner.run_closed(clients, tservers, warm_up)
             figures += make_closed_figures(runs[clients], make_closed_labels(clients, tservers), clients)
         figures += make_saturation_figures(runs, tservers)
-    figures.append(make_published_figure(read_published(), figures))
+    figures.append(make_published_figure(figures))
     best = find_saturated_clients(runs)
     rate = compute_series(runs[best].items, runs[best].steady).mean
     for share, run in runner.run_open_loops(best, tservers, rate):

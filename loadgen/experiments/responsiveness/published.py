@@ -3,8 +3,7 @@
 Scott M. Sawyer and B. David O'Gwynn, "Evaluating Accumulo Performance for a Scalable Cyber Data Processing Pipeline",
 IEEE HPEC 2014 (arXiv 1407.5661): queries A, B and C, for a popular, a middling and an unpopular domain, by four
 schemes. Table I has the time to the first result, table II the time of the whole query; the times to the 100th and the
-1,000th result are in figure 5 only, a picture. ``published.json`` holds both tables. Another file of the same form,
-``SCHEMA``, may be given in its place.
+1,000th result are in figure 5 only, a picture. A file of the form ``SCHEMA`` may be given in their place.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from typing import Any
 import jsonschema
 
 from watchfloor.loadgen.harness.row_times import LAST, TIMED_ROWS
+from watchfloor.loadgen.published.read_published import load_published
 from watchfloor.schema.choices import FIXED_SCHEMES
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 
-PUBLISHED = Path(__file__).with_name("published.json")
 QUERIES = ("A", "B", "C")
 ROWS = (*map(str, TIMED_ROWS), LAST)
 TableCell = tuple[str, str, str]
@@ -63,8 +62,19 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def read_published(path: Path = PUBLISHED) -> PublishedTimes:
-    """Reads the published times. Raises ``InputFileError`` that names the place of what does not fit ``SCHEMA``."""
+def load_paper_times() -> PublishedTimes:
+    """Returns the times of the paper's tables."""
+    study = load_published()["llcysa"]
+    milliseconds = {
+        (row["query"], row["scheme"], place): 1000 * row["seconds"]
+        for number, place in (("I", ROWS[0]), ("II", LAST))
+        for row in study.tables[number].rows
+    }
+    return PublishedTimes(f"{study.source}, tables I and II", milliseconds)
+
+
+def read_published(path: Path) -> PublishedTimes:
+    """Reads times from a file. Raises ``InputFileError`` that names the place of what does not fit ``SCHEMA``."""
     try:
         written = json.loads(path.read_text("utf-8"))
     except OSError as error:

@@ -49,7 +49,7 @@ from .figures import (
     make_published_figures,
 )
 from .plot import draw
-from .published import QUERIES, read_published
+from .published import QUERIES, load_paper_times, read_published
 
 LEAST_EVENTS = 10_000
 TURN_DIVISOR = 3
@@ -91,7 +91,7 @@ def _parse_share(text: str) -> float:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS or options.turns < 1 or options.seconds <= 0:
         raise UserError(f"at least {LEAST_EVENTS:,} events, one turn and some seconds are needed")
-    published = read_published(options.paper) if options.paper else read_published()
+    published = read_published(options.paper) if options.paper else load_paper_times()
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
     figures: list[Figure] = []
     for layout in LAYOUTS if options.layout == "both" else (options.layout,):
