@@ -40,8 +40,9 @@ class Experiment:
     """One benchmark, ``watchfloor bench NAME``.
 
     ``add_options`` adds the experiment's own options to its command; ``run`` measures and returns the figures; ``draw``
-    makes sketches of figures. ``quick_options`` are the options of a run of half a minute or so, for
-    ``bench all --quick``, and ``quick_seconds`` says how long that run takes on two cores.
+    makes sketches of figures. An experiment that needs no stack has ``compute`` in place of ``run``. ``quick_options``
+    are the options of a run of half a minute or so, for ``bench all --quick``, and ``quick_seconds`` says how long that
+    run takes on two cores.
 
     ``heap`` is the heap of the measuring process's JVM. ``tserver_heap`` is the heap of the tablet server of a stack
     that is started for this experiment; None leaves it to the settings. An experiment with ``own_stack`` changes the
@@ -55,7 +56,8 @@ class Experiment:
     quick_options: Sequence[str]
     quick_seconds: float
     add_options: Callable[[ArgumentParser], None]
-    run: Callable[[BenchSession, Namespace], list[Figure]]
+    run: Callable[[BenchSession, Namespace], list[Figure]] | None = None
+    compute: Callable[[Namespace], list[Figure]] | None = None
     draw: Drawer = general.draw_general
     heap: str = "256m"
     tserver_heap: str | None = None

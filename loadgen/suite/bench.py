@@ -1,5 +1,7 @@
 """``watchfloor bench NAME``: runs one experiment, prints its table and writes all of it as JSON; ``all`` runs each.
 
+``plan`` computes the size of a cluster (``plan.py``).
+
 Read ``harness/experiment.py`` for the contract of an experiment, ``harness/session.py`` for its surroundings,
 ``harness/measurement/figure.py`` for its figures, and ``suite.py`` for all experiments in turn.
 """
@@ -9,19 +11,23 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from watchfloor.api.cli.terminal.parser import CommandParser
 from watchfloor.loadgen.experiments.registry import list_names, load_experiment
 from watchfloor.loadgen.harness.experiment import Experiment
+from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.measurement import Measurement, current_time, write_json
 from watchfloor.loadgen.harness.measurement.table import format_figures
 from watchfloor.loadgen.harness.session import open_session, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.files.paths import find_named_path, find_path, show_path
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.schema.settings.settings import Settings
 
-from . import suite
+from . import plan, suite
 from .child_process import interrupted_once
 from .surroundings import describe_machine, describe_settings, find_versions
 
@@ -53,15 +59,14 @@ def run_one(args: argparse.Namespace) -> int:
         )
     # The machine is described beforehand: the load average should tell of what else is running.
     started, clock, machine = current_time(), time.monotonic(), describe_machine()
-    with open_session(args.home, experiment.heap, experiment.tserver_heap) as session:
-        figures = experiment.run(session, args)
+    with _run_experiment(experiment, args) as (settings, figures):
         measurement = Measurement(
             args.name,
             experiment.summary,
             {k: show_path(v) if isinstance(v, Path) else v for k, v in vars(args).items() if k not in _GENERAL_OPTIONS},
-            describe_settings(session.settings),
+            describe_settings(settings),
             machine,
-            find_versions(session.settings),
+            find_versions(settings),
             started,
             time.monotonic() - clock,
             tuple(figures),
@@ -72,6 +77,17 @@ def run_one(args: argparse.Namespace) -> int:
     print(format_figures(figures), flush=True)
     missed = [figure for figure in figures if figure.meets_goal is False]
     return 1 if missed and (args.strict or experiment.must_meet_goals) else 0
+
+
+@contextmanager
+def _run_experiment(experiment: Experiment, args: argparse.Namespace) -> Iterator[tuple[Settings, list[Figure]]]:
+    """Runs an experiment, on its stack if it needs one; yields the settings and the figures while the stack runs."""
+    if experiment.run is None:
+        assert experiment.compute is not None
+        yield load_settings(), experiment.compute(args)
+        return
+    with open_session(args.home, experiment.heap, experiment.tserver_heap) as session:
+        yield session.settings, experiment.run(session, args)
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -90,6 +106,9 @@ def _make_parser() -> argparse.ArgumentParser:
         for file in experiment.input_files:
             command.add_argument(f"--{file.name}", metavar="FILE", type=find_named_path, help=file.help)
         command.set_defaults(experiment=experiment, run=run_one)
+    command = commands.add_parser("plan", help=plan.SUMMARY, description=f"Computes {plan.SUMMARY}.")
+    plan.add_options(command)
+    command.set_defaults(run=plan.run_plan)
     return parser
 
 

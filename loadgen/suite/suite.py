@@ -94,9 +94,10 @@ def run_all(args: Namespace) -> int:
 def _run_waiting(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) -> list[str]:
     """Runs the experiments and returns the names of those that failed.
 
-    The shared stack is stopped before the experiments with a stack of their own start theirs.
+    The shared stack is stopped before the experiments with a stack of their own start theirs; those that need none run
+    then too.
     """
-    own = {name: each for name, each in waiting.items() if each.own_stack}
+    own = {name: each for name, each in waiting.items() if each.own_stack or each.run is None}
     sharing = {name: each for name, each in waiting.items() if name not in own}
     usual = {name: each.quick_seconds for name, each in waiting.items()} if args.quick else {}
     progress = SuiteProgress([*sharing, *own], folder.seconds, usual)

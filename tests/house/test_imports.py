@@ -152,6 +152,8 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/rest_load",
         "loadgen/experiments/ycsb",
         "loadgen/harness/ingest",
+        "loadgen/model",
+        "loadgen/experiments/model",
         "loadgen/engines/search",
         "loadgen/engines/sql",
         "loadgen/experiments/encodings",

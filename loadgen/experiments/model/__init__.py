@@ -1,0 +1,1 @@
+"""``bench model``: published ingest rates predicted by simulation, and our own saturation curve."""
