@@ -1,1 +1,1 @@
-"""A discrete-event simulation of ingest into Accumulo, calibrated on small clusters, that predicts larger ones."""
+"""A model of ingest into Accumulo, calibrated on small clusters, that predicts larger ones and sizes them."""

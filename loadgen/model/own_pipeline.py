@@ -16,9 +16,9 @@ from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 
-from .parameters import BUFFERED_OVERHEAD, Cluster, Costs, Entry, IngestLoad, Node
 from .prediction import fit_value
-from .simulation import simulate_ingest
+from .simulation.parameters import BUFFERED_OVERHEAD, Cluster, Costs, Entry, IngestLoad, Node
+from .simulation.simulate import simulate_ingest
 
 PROFILE = Path(__file__).with_name("profile.json")
 _RATE, _BUSY = "steady_events_per_second", "busy_cores"
@@ -51,7 +51,10 @@ class MeasuredLoad:
 
 @dataclass(frozen=True)
 class PipelineProfile:
-    """What was measured on one machine, which runs workers and servers. ``item_events`` is the size of a work item."""
+    """The runs that were measured on one machine, which has workers and servers.
+
+    ``item_events`` is the number of events of a work item.
+    """
 
     cores: int
     item_events: int

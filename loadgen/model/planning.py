@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass
 
 from .own_pipeline import EventCosts, PipelineProfile, fit_item_seconds
-from .parameters import BUFFERED_OVERHEAD, Cluster, Costs, Entry, IngestLoad, Node
-from .simulation import simulate_ingest
+from .simulation.parameters import BUFFERED_OVERHEAD, Cluster, Costs, Entry, IngestLoad, Node
+from .simulation.run_result import IngestRunResult
+from .simulation.simulate import simulate_ingest
 
 _DAY = 86_400.0
 _COMPACTION_SHARE = 0.225
@@ -25,7 +26,7 @@ _STEP, _GAIN = 1.1, 1.03
 
 
 @dataclass(frozen=True)
-class PlanRequest:
+class SizingRequest:
     """The load, and the nodes to be bought. ``event_bytes`` is the size of an event's line; sizes are in bytes.
 
     ``disk_share`` is the size of an event in the tables, index and counts included, as a share of its line.
@@ -71,7 +72,7 @@ class ClusterPlan:
     """What decides the number of nodes."""
 
 
-def plan_cluster(request: PlanRequest, profile: PipelineProfile) -> ClusterPlan:
+def plan_cluster(request: SizingRequest, profile: PipelineProfile) -> ClusterPlan:
     """Returns the smallest plan with the headroom that the request asks for."""
     one = profile.loads[0]
     costs = fit_item_seconds(profile, one)
@@ -106,8 +107,10 @@ def plan_cluster(request: PlanRequest, profile: PipelineProfile) -> ClusterPlan:
     )
 
 
-def simulate_plan(request: PlanRequest, profile: PipelineProfile, costs: EventCosts, nodes: int, workers: int) -> float:
-    """Returns the events/s of workers that always have work."""
+def simulate_plan(
+    request: SizingRequest, profile: PipelineProfile, costs: EventCosts, nodes: int, workers: int
+) -> IngestRunResult:
+    """Simulates workers that always have work."""
     size = request.event_bytes * request.disk_share
     node = Node(request.cores, request.disks, _DISK_RATE, _NETWORK_RATE, _MEMORY_MAP_BYTES)
     model_costs = Costs(

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from .parameters import Costs
 from .published_runs import ClusterName, FittedCost, PublishedRun
-from .run_result import IngestRunResult
-from .simulation import simulate_ingest
+from .simulation.parameters import Costs
+from .simulation.run_result import IngestRunResult
+from .simulation.simulate import simulate_ingest
 
 CALIBRATION = Path(__file__).with_name("calibration.json")
 _FIRST_GUESS: Mapping[FittedCost, float] = {"speed": 1.0, "split_seconds": 20.0}

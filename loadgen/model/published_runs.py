@@ -12,7 +12,7 @@ from typing import Literal
 
 from watchfloor.loadgen.published.read_published import Row, load_published
 
-from .parameters import MEAN_FILL, Cluster, Costs, Entry, IngestLoad, Node, StoreSettings
+from .simulation.parameters import MEAN_FILL, Cluster, Costs, Entry, IngestLoad, Node, StoreSettings
 
 ClusterName = Literal["AWB", "EC2"]
 FittedCost = Literal["speed", "split_seconds"]

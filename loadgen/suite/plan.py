@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from watchfloor.loadgen.harness.measurement.table import align_columns, format_number
 from watchfloor.loadgen.model.own_pipeline import PROFILE, read_profile
-from watchfloor.loadgen.model.planning import ClusterPlan, PlanRequest, plan_cluster
+from watchfloor.loadgen.model.planning import ClusterPlan, SizingRequest, plan_cluster
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.files.paths import find_named_path, show_path
 from watchfloor.schema.times import parse_duration
 
 SUMMARY = "the nodes, workers and disks that a load of events needs, by measured rates; it needs no stack"
-_DEFAULT = PlanRequest(0, 0)
+_DEFAULT = SizingRequest(0, 0)
 _MICROS_PER_DAY = 86_400_000_000
 _MOST_EVENTS = 1e14
 
@@ -43,7 +43,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run_plan(args: Namespace) -> int:
     """Computes and prints the plan. Raises ``UserError`` if the profile cannot carry one."""
-    request = PlanRequest(
+    request = SizingRequest(
         args.events_per_day,
         args.retention,
         args.event_bytes,
@@ -62,7 +62,7 @@ def run_plan(args: Namespace) -> int:
     return 0
 
 
-def format_plan(request: PlanRequest, plan: ClusterPlan) -> str:
+def format_plan(request: SizingRequest, plan: ClusterPlan) -> str:
     """Formats the plan as a table: what is needed, how much, and from what it follows."""
     free = f"{request.headroom:.0%} left free"
     rows = [

@@ -152,6 +152,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/rest_load",
         "loadgen/experiments/ycsb",
         "loadgen/harness/ingest",
+        "loadgen/model/simulation",
         "loadgen/model",
         "loadgen/experiments/model",
         "loadgen/engines/search",

@@ -14,7 +14,7 @@ import pytest
 from watchfloor.loadgen.experiments.model.run import EXPERIMENT, TABLES
 from watchfloor.loadgen.model import own_pipeline
 from watchfloor.loadgen.model.own_pipeline import PROFILE, predict_curve, read_profile
-from watchfloor.loadgen.model.planning import PlanRequest, plan_cluster
+from watchfloor.loadgen.model.planning import SizingRequest, plan_cluster
 from watchfloor.loadgen.model.prediction import fit_value, predict_run, read_calibration
 from watchfloor.loadgen.model.published_runs import list_runs
 from watchfloor.loadgen.suite import bench
@@ -74,7 +74,7 @@ def test_one_worker_calibrates_and_more_never_exceed_the_cores() -> None:
 
 
 def test_a_plan_is_the_arithmetic_of_its_request() -> None:
-    profile, request = read_profile(PROFILE), PlanRequest(20e9, 90)
+    profile, request = read_profile(PROFILE), SizingRequest(20e9, 90)
     plan = plan_cluster(request, profile)
     stored = 20e9 * 500 * 0.12 * 90 * 3
     assert plan.stored_bytes == pytest.approx(stored) and plan.disks == math.ceil(stored / 0.7 / 4e12)
@@ -85,9 +85,11 @@ def test_a_plan_is_the_arithmetic_of_its_request() -> None:
 
 def test_more_events_and_less_headroom_need_more_and_less() -> None:
     profile = read_profile(PROFILE)
-    plans = [plan_cluster(PlanRequest(events, 1, headroom=free), profile) for events, free in ((1e9, 0.5), (1e9, 0.1))]
+    plans = [
+        plan_cluster(SizingRequest(events, 1, headroom=free), profile) for events, free in ((1e9, 0.5), (1e9, 0.1))
+    ]
     assert plans[0].workers > plans[1].workers and plans[0].nodes == plans[1].nodes == 3
-    assert plan_cluster(PlanRequest(100e9, 1), profile).nodes > 3
+    assert plan_cluster(SizingRequest(50e9, 1), profile).nodes_for_processors > 3
 
 
 def test_the_worked_example_of_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:

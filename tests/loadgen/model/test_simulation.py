@@ -12,10 +12,10 @@ import numpy
 import pytest
 import simpy
 
-from watchfloor.loadgen.model.parameters import Cluster, Costs, Entry, IngestLoad, Node, StoreSettings
-from watchfloor.loadgen.model.shared_resource import SharedResource
-from watchfloor.loadgen.model.simulation import simulate_ingest
-from watchfloor.loadgen.model.tablet_server import choose_files
+from watchfloor.loadgen.model.simulation.parameters import Cluster, Costs, Entry, IngestLoad, Node, StoreSettings
+from watchfloor.loadgen.model.simulation.shared_resource import SharedResource
+from watchfloor.loadgen.model.simulation.simulate import simulate_ingest
+from watchfloor.loadgen.model.simulation.tablet_server import choose_files
 
 NODE = Node(cores=4, disks=4, disk_rate=50e6, network_rate=1e9, memory_map_bytes=2e9)
 FREE = Costs(client_us=0, server_us=0, compaction_us=0, rpc_seconds=0)
