@@ -20,7 +20,7 @@ import jpype.config
 from watchfloor.schema.errors import InternalError, StoreError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, archive_folder, archive_options
-from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
+from watchfloor.store.runtime.jars import ZSTD_OPTION, client_class_path, list_archivable_jars
 from watchfloor.store.runtime.java_home import find_java
 
 _OPTIONS = (
@@ -43,6 +43,7 @@ _OPTIONS = (
     "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",
     "-Dlog4j2.disableJmx=true",
     "-Dlog4j.shutdownHookEnabled=false",
+    ZSTD_OPTION,
 )
 
 _lock = threading.Lock()

@@ -82,4 +82,5 @@ EXPERIMENT = Experiment(
     add_options=add_options,
     run=run,
     draw=draw,
+    tserver_heap="3g",
 )

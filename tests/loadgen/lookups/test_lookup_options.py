@@ -21,7 +21,7 @@ from watchfloor.loadgen.lookups.options import LookupLoad, LookupTable
 from watchfloor.loadgen.lookups.study import list_writes
 from watchfloor.loadgen.lookups.write_table import BulkWrite, write_table
 from watchfloor.loadgen.suite import bench
-from watchfloor.schema.errors import StoreError, UserError
+from watchfloor.schema.errors import SettingsError, StoreError, UserError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.store.workloads.client_process import Record
 
@@ -70,7 +70,7 @@ def test_what_is_wrong_is_said_before_a_client_starts(tmp_path: Path, capsys: py
 
 
 def test_a_store_that_was_never_started_is_said_to_be(tmp_path: Path) -> None:
-    with pytest.raises((StoreError, UserError, Exception), match="watchfloor up"):
+    with pytest.raises((StoreError, SettingsError), match="watchfloor up"):
         write_table(load_settings(home=tmp_path), LookupTable(), 1)
 
 
