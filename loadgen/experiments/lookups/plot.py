@@ -55,13 +55,13 @@ def _draw_percentiles(ours: Sequence[Figure], published: Sequence[Figure]) -> Sk
                 axes.text(
                     0, figure.value, f" study, {figure.labels['of']}: {figure.value:g} ms", va="bottom", fontsize=8
                 )
-        axes.set(title=f"{state} caches", xlabel="share of look-ups that were no slower")
+        axes.set(title=state, xlabel="share of look-ups no slower")
         axes.set_xticks(range(len(names)), [name.removesuffix(" of look-ups") for name in names])
     panels[0].set_ylabel("time of a look-up, milliseconds")
     values = [figure.value for figure in ours] + [f.value for f in published if f.labels["encoding"] == _REFERENCE]
     format_log_axis(panels[0].yaxis, values)
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
-    caption = f"Percentiles of the times of look-ups. Dashed: the study's with {_REFERENCE}. {_OTHERS}"
+    caption = f"Percentiles of the times of look-ups, by state. Dashed: the study's with {_REFERENCE}. {_OTHERS}"
     return Sketch("percentiles", caption, drawn)
 
 
@@ -79,7 +79,7 @@ def _draw_buckets(shares: Sequence[Figure]) -> Sketch:
             places = [place + (order - (len(codecs) - 1) / 2) * 0.8 / len(codecs) for place in range(last)]
             heights = [found.get(name, 0.0) for name in BUCKETS[:last]]
             axes.bar(places, heights, width=0.8 / len(codecs), color=COLOURS[order], label=codec)
-        axes.set(title=f"{state} caches", xlabel="time of a look-up, milliseconds")
+        axes.set(title=state, xlabel="time of a look-up, milliseconds")
         axes.set_xticks(
             [place - 0.5 for place in range(0, last + 1, 4)], [f"{50 * p:,}" for p in range(0, last + 1, 4)]
         )

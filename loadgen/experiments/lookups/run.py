@@ -1,6 +1,6 @@
 """``bench lookups``: rows written in bulk by codec, and look-ups of ten random rows by many executors.
 
-    turn ─▶ codec ─▶ sorted files ─▶ bulk import ─▶ look-ups (cold) ─▶ the same look-ups again (warm)
+    turn ─▶ codec ─▶ sorted files ─▶ bulk import ─▶ look-ups (cold) ─▶ the same again (warm) ─▶ one executor's alone
 
 It follows E. Seidl, "Using HDFS Erasure Coding with Accumulo", 2019, whose figures stand beside ours;
 ``docs/measuring/lookups.md`` has the suite, which commands of its own run on a cluster.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import replace
 
 from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
@@ -24,6 +25,8 @@ from .figures import METRICS, LookupTurns, make_figures, make_published_figures
 from .plot import draw
 
 STATES = ("cold", "warm")
+ALONE = "warm, one executor"
+"""The look-ups of the first executor once more, with no other beside it: they wait for nobody."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -57,13 +60,18 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _run_codec(session: BenchSession, table: LookupTable, load: LookupLoad, writers: int, turns: LookupTurns) -> None:
-    """Writes a table and does the same look-ups twice: no block of new files is in a cache before the first round."""
+    """Writes a table and does the same look-ups twice: no block of new files is in a cache before the first round.
+
+    Then the first executor does its own once more, alone.
+    """
     await_rest(session.settings)
     written = write_table(session.settings, table, writers, again=True)
     turns.writes[table.codec].append(written)
     drop_table_pages(session.settings, written.table_id)
     for state, found in zip(STATES, repeat_lookups(session.settings, table.name, load, len(STATES)), strict=True):
         turns.lookups[table.codec, state].append(found)
+    (found,) = repeat_lookups(session.settings, table.name, replace(load, executors=1), 1)
+    turns.lookups[table.codec, ALONE].append(found)
 
 
 def _parse_codecs(text: str) -> tuple[str, ...]:
@@ -78,7 +86,7 @@ EXPERIMENT = Experiment(
     summary="rows written in bulk by codec, and look-ups of ten random rows, cold and warm, beside a study's",
     metrics=METRICS,
     quick_options=("--rows", "50000", "--queries", "20", "--turns", "1", "--tablets", "4", "--warm-up", "0.5"),
-    quick_seconds=40,
+    quick_seconds=45,
     add_options=add_options,
     run=run,
     draw=draw,

@@ -105,13 +105,13 @@ def of_lookups() -> Measurement:
     found = [
         Figure(LOOKUP, (float(ms * place), ms * place + 5.0), {"codec": codec, "state": state, "of": name})
         for place, codec in enumerate(CODECS, 1)
-        for state in ("cold", "warm")
+        for state in ("cold", "warm", "warm, one executor")
         for name, ms in {LOWEST: 2, MEAN: 9, "50 % of look-ups": 7, "99 % of look-ups": 40, HIGHEST: 300}.items()
     ]
     found += [
         Figure(BUCKET, (share,), {"codec": codec, "state": state, "time": time})
         for codec in CODECS
-        for state in ("cold", "warm")
+        for state in ("cold", "warm", "warm, one executor")
         for time, share in (("0 to 50 ms", 70.0), ("50 to 100 ms", 25.0), ("1 s and more", 5.0))
     ]
     for place, codec in enumerate(CODECS, 1):
