@@ -35,6 +35,7 @@ CORRECTNESS_METRICS = frozenset(
         "same_answers",
         "export_complete",
         "continuous_wrong",
+        "continuous_broken",
         "odd_lines_taken",
         "right_lines_kept",
         "differences",

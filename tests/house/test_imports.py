@@ -141,6 +141,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/chaos",
         "loadgen/experiments/ceiling",
         "loadgen/experiments/continuous",
+        "loadgen/experiments/continuous_chaos",
         "loadgen/experiments/crossover",
         "loadgen/experiments/export",
         "loadgen/experiments/find",

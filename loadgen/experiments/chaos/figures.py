@@ -26,19 +26,19 @@ DIFFERENCES = Metric("differences", "", "answers, records and messages that are 
 METRICS = (RECOVERY, LONGEST, FAULTS, EVENTS, ITEMS, ANSWERS, ANSWER_SECONDS, DIFFERENCES)
 
 
-def make_fault_figures(records: Sequence[FaultRecord], skipped: int) -> list[Figure]:
-    """Returns the recoveries by kind of fault and process, and the numbers of faults."""
+def make_fault_figures(records: Sequence[FaultRecord], skipped: int, recovery: Metric = RECOVERY) -> list[Figure]:
+    """Returns the recoveries by kind of fault and process, as samples of ``recovery``, and the numbers of faults."""
     samples: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record in records:
         if record.recovery_seconds is not None:
             samples[record.fault.action, record.fault.process].append(round(record.recovery_seconds, 2))
     figures = [
-        Figure(RECOVERY, tuple(seconds), {"fault": action, "process": process})
+        Figure(recovery, tuple(seconds), {"fault": action, "process": process})
         for (action, process), seconds in sorted(samples.items())
     ]
     every = tuple(seconds for each in samples.values() for seconds in each)
     if every:
-        figures.append(Figure(RECOVERY, every, {"fault": "all faults"}))
+        figures.append(Figure(recovery, every, {"fault": "all faults"}))
         figures.append(Figure(LONGEST, every, {"fault": "all faults"}))
     counts = Counter(record.fault.action for record in records)
     figures += [Figure(FAULTS, (float(count),), {"fault": action}) for action, count in sorted(counts.items())]

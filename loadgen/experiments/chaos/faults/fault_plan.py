@@ -7,7 +7,7 @@ They overlap: while a server is paused, another one may be killed.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,31 +48,32 @@ class Fault:
         return "all servers" if self.processes == SERVERS else " and ".join(self.processes)
 
 
-def make_plan(seed: int, seconds: float) -> list[Fault]:
-    """Returns the faults of a run in the order of their times."""
+def make_plan(seed: int, seconds: float, processes: Sequence[str] = PROCESSES) -> list[Fault]:
+    """Returns the faults of a run, which hit these processes, in the order of their times."""
     rng = random.Random(f"chaos {seed}")
     faults: list[Fault] = []
-    free = dict.fromkeys(PROCESSES, 0.0)
-    cards = _draw_cards(rng)
+    free = dict.fromkeys(processes, 0.0)
+    cards = _draw_cards(rng, processes)
     at = rng.uniform(*GAP)
     while at < seconds - _LAST_FAULT:
-        action, processes = next(cards)
+        action, hit = next(cards)
         duration = rng.uniform(*{"short pause": SHORT_PAUSE, "long pause": LONG_PAUSE}.get(action, DOWN))
-        at = max(at, *(free[process] for process in processes))
+        at = max(at, *(free[process] for process in hit))
         if at >= seconds - _LAST_FAULT:
             break
-        faults.append(Fault(len(faults), round(at, 3), action, processes, round(duration, 3)))
-        free.update(dict.fromkeys(processes, at + duration + _SETTLING))
+        faults.append(Fault(len(faults), round(at, 3), action, hit, round(duration, 3)))
+        free.update(dict.fromkeys(hit, at + duration + _SETTLING))
         at += rng.uniform(*GAP)
     return faults
 
 
-def _draw_cards(rng: random.Random) -> Iterator[tuple[Action, tuple[str, ...]]]:
+def _draw_cards(rng: random.Random, processes: Sequence[str]) -> Iterator[tuple[Action, tuple[str, ...]]]:
     """Yields the cards of one shuffled deck after the other."""
     every: tuple[Action, ...] = ("kill", "short pause", "long pause", "restart")
-    deck: list[tuple[Action, tuple[str, ...]]] = [(action, (process,)) for process in PROCESSES for action in every]
+    deck: list[tuple[Action, tuple[str, ...]]] = [(action, (process,)) for process in processes for action in every]
     # What a server does that wakes after its time-out is the hardest to get right.
     deck += [("long pause", (process,)) for process in TSERVERS * 3]
     deck += [("kill", TSERVERS), ("long pause", TSERVERS), ("kill", SERVERS), ("short pause", SERVERS)]
+    deck = [(action, hit) for action, hit in deck if set(hit) <= set(processes)]
     while True:
         yield from rng.sample(deck, len(deck))

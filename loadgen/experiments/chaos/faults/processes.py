@@ -28,7 +28,7 @@ class Processes:
     In its context, threads start again what has ended, where neither the supervisor nor a pool does.
     """
 
-    def __init__(self, settings: Settings, services: Services, rest: RestClient) -> None:
+    def __init__(self, settings: Settings, services: Services, rest: RestClient | None = None) -> None:
         self._settings, self._services, self._rest = settings, services, rest
         state = load_state(settings)
         assert state is not None
@@ -72,7 +72,7 @@ class Processes:
         server = self._servers.get(name)
         if server is not None:
             return server.is_ready(server.port)
-        return self._rest.is_healthy() if name == "serve" else True
+        return self._rest.is_healthy() if name == "serve" and self._rest else True
 
     def list_unwell(self) -> list[str]:
         """Returns the names of the servers that do not run or do not answer."""

@@ -1,0 +1,1 @@
+"""``bench continuous-chaos``: the continuous suite while every server is killed and paused. Read ``run.py`` first."""
