@@ -32,7 +32,7 @@ from watchfloor.schema.errors import StackError, UserError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.store.stack.stack import start_stack
 
-from .ingest_clients import IngestClients
+from .restarted_clients import RestartedClients
 
 _TSERVERS = 2
 _LONGEST = 24 * 60
@@ -85,7 +85,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     start_stack(session.settings, _TSERVERS, lambda line: print_progress(f"  {line}"))
     create_table(session.settings, _TABLE, TableLayout(8))
     ingest = IngestOptions(interval=options.interval, buffer=10_000_000)
-    clients = IngestClients(session.settings, _TABLE, ingest, options.clients, options.seed)
+    clients = RestartedClients(session.settings, _TABLE, ingest, options.clients, options.seed)
     plan = make_plan(options.seed, 60 * minutes, (*SERVERS, "supervisor", *clients.names))
     print_progress(f"{len(plan)} faults in {minutes:g} minutes; logs and history are in {show_path(folder)}")
     processes = _StackAndClients(session, folder, clients)
@@ -112,7 +112,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 class _StackAndClients(Processes):
     """The stack's servers, and the clients, as ``FaultRunner`` wants them."""
 
-    def __init__(self, session: BenchSession, folder: Path, clients: IngestClients) -> None:
+    def __init__(self, session: BenchSession, folder: Path, clients: RestartedClients) -> None:
         (folder / "log").mkdir()
         super().__init__(session.settings, Services(session.settings, folder / "log"))
         self._clients = clients
@@ -131,7 +131,7 @@ def _make_folder(out: Path | None) -> Path:
     return out
 
 
-def _measure_calm(clients: IngestClients, seconds: float) -> float:
+def _measure_calm(clients: RestartedClients, seconds: float) -> float:
     """Returns the entries a second while nothing happens, without the first seconds."""
     until = time.time() + 60
     while not clients.flushes:

@@ -19,7 +19,7 @@ _PAUSE = 1.0
 """Seconds before a client that has ended is started again."""
 
 
-class IngestClients:
+class RestartedClients:
     """Clients by name, ``client1`` and so on. In its context each runs again and again.
 
     ``flushes`` has the end (epoch seconds) and the entries of each flush of any client.
@@ -35,7 +35,7 @@ class IngestClients:
         self._lock = threading.Lock()
         self._threads = [threading.Thread(target=self._keep, args=(name,), daemon=True) for name in self.names]
 
-    def __enter__(self) -> IngestClients:
+    def __enter__(self) -> RestartedClients:
         for thread in self._threads:
             thread.start()
         return self
