@@ -26,11 +26,12 @@ _EVENT = Entry(size=60, in_memory=120, in_file=60)
 """Bytes of an event in blocks, all three tables; they are small beside the work on it."""
 _KINDS = ("clients", "tablet servers", "other servers")
 """The kinds of processes of the pipeline. ``machine`` has these and all others."""
-_MOST_FOREIGN = 0.25
-"""The share of the cores that may be busy with other work: with more, a profile tells nothing of the pipeline."""
-_PARSER_THREADS = 2
-_BATCHES_PER_ITEM = 4
-"""The part of an item that a worker sends while it reads the next."""
+_MOST_FOREIGN = 0.1
+"""The share of the cores that may be busy with other work while one worker is measured."""
+MAKER_THREADS = 3
+"""The threads of a worker that work on an item beside those that send it: two parse, and one encodes."""
+BATCHES_PER_ITEM = 8
+"""A worker sends a part of an item while it reads the next one."""
 _SIMULATED_SECONDS = 60.0
 
 
@@ -59,10 +60,6 @@ class PipelineProfile:
     cores: int
     item_events: int
     loads: Sequence[MeasuredLoad]
-
-    def count_free_cores(self) -> float:
-        """Returns the cores that other work on the machine left free in the run of one worker."""
-        return self.cores - self.loads[0].foreign_cores
 
     def select_servers(self, tablet_servers: int) -> list[MeasuredLoad]:
         """Returns the loads on so many tablet servers, by ascending number of workers."""
@@ -116,7 +113,7 @@ def read_profile(path: Path) -> PipelineProfile:
             raise InputFileError(f"{show_path(path)}: no run of one client with {tablet_servers} tablet servers")
     if not loads:
         raise InputFileError(f"{show_path(path)} has no run in closed loop")
-    if (foreign := max(load.foreign_cores for load in loads)) > _MOST_FOREIGN * cores:
+    if (foreign := max(load.foreign_cores for load in loads if load.workers == 1)) > _MOST_FOREIGN * cores:
         raise InputFileError(
             f"{show_path(path)}: {foreign:.1f} of {cores} cores were busy with other work; measure on a machine at rest"
         )
@@ -155,24 +152,26 @@ def predict_curve(profile: PipelineProfile, tablet_servers: int) -> list[CurvePo
     """Calibrates with the run of one worker, and predicts the others on as many tablet servers."""
     loads = profile.select_servers(tablet_servers)
     costs = fit_item_seconds(profile, loads[0])
-    return [CurvePoint(load, simulate_workers(profile, costs, load.workers), load.workers == 1) for load in loads]
+    return [CurvePoint(load, simulate_workers(profile, costs, load), load.workers == 1) for load in loads]
 
 
 def fit_item_seconds(profile: PipelineProfile, load: MeasuredLoad) -> EventCosts:
     """Returns the costs with which one worker is as fast as it was measured."""
     costs = measure_costs(load)
-    if simulate_workers(profile, costs, 1) <= load.events_per_second:
+    if simulate_workers(profile, costs, load) <= load.events_per_second:
         return costs
 
     def simulate(seconds: float) -> float:
-        return simulate_workers(profile, replace(costs, item_seconds=seconds), 1)
+        return simulate_workers(profile, replace(costs, item_seconds=seconds), load)
 
     return replace(costs, item_seconds=fit_value(simulate, load.events_per_second, 0.05))
 
 
-def simulate_workers(profile: PipelineProfile, costs: EventCosts, workers: int) -> float:
-    """Returns the events/s of some workers that share the machine with the servers."""
-    node = Node(cores=profile.count_free_cores(), disks=1, disk_rate=1e9, network_rate=1e10, memory_map_bytes=1e12)
+def simulate_workers(profile: PipelineProfile, costs: EventCosts, measured: MeasuredLoad) -> float:
+    """Returns the events/s of as many workers as were measured, on the cores that other work left to them then."""
+    node = Node(
+        cores=profile.cores - measured.foreign_cores, disks=1, disk_rate=1e9, network_rate=1e10, memory_map_bytes=1e12
+    )
     model_costs = Costs(
         client_us=costs.worker_us + costs.other_us,
         server_us=costs.server_us,
@@ -181,15 +180,15 @@ def simulate_workers(profile: PipelineProfile, costs: EventCosts, workers: int) 
         flush_seconds=costs.item_seconds,
     )
     rate = profile.cores / costs.sum_us * 1e6
-    batch = profile.item_events / _BATCHES_PER_ITEM
+    batch = profile.item_events / BATCHES_PER_ITEM
     load = IngestLoad(
         entries=rate * _SIMULATED_SECONDS,
-        clients=workers,
+        clients=measured.workers,
         buffer_bytes=2 * batch * (_EVENT.size + BUFFERED_OVERHEAD),
         threads=1,
         tablets=1,
         flush_entries=profile.item_events,
         entry=_EVENT,
-        maker_threads=_PARSER_THREADS,
+        maker_threads=MAKER_THREADS,
     )
     return simulate_ingest(Cluster(1, node, model_costs), load).mean_rate

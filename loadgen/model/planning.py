@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .own_pipeline import EventCosts, PipelineProfile, fit_item_seconds
+from .own_pipeline import BATCHES_PER_ITEM, MAKER_THREADS, EventCosts, PipelineProfile, fit_item_seconds
 from .simulation.parameters import BUFFERED_OVERHEAD, Cluster, Costs, Entry, IngestLoad, Node
 from .simulation.run_result import IngestRunResult
 from .simulation.simulate import simulate_ingest
@@ -123,11 +123,11 @@ def simulate_plan(
     load = IngestLoad(
         entries=request.peak_rate * _SIMULATED_SECONDS,
         clients=workers,
-        buffer_bytes=2 * profile.item_events / 4 * (size + BUFFERED_OVERHEAD),
+        buffer_bytes=2 * profile.item_events / BATCHES_PER_ITEM * (size + BUFFERED_OVERHEAD),
         threads=1,
         tablets=max(nodes, math.ceil(workers / 2)),
         flush_entries=profile.item_events,
         entry=Entry(size, 2 * size, size),
-        maker_threads=2,
+        maker_threads=MAKER_THREADS,
     )
     return simulate_ingest(Cluster(nodes, node, model_costs), load)

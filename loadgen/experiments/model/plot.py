@@ -95,8 +95,9 @@ def _draw_own(figures: Sequence[Figure]) -> Sketch:
             axes.plot(*zip(*points, strict=True), color=COLOURS[order], marker=MARKERS[order], label=shown)
             axes.set_xticks([workers for workers, _ in points])
         axes.set(title=tservers, xlabel="workers")
-        axes.set_ylim(bottom=0)
         format_axis(axes.yaxis)
+    # The panels share the axis: its end is known only when all are drawn.
+    panels[0].set_ylim(bottom=0)
     panels[0].set_ylabel("events/s")
     panels[0].legend(loc="lower right")
     caption = "Events/s by workers, measured by bench ingest and simulated; the run of one worker is the calibration."

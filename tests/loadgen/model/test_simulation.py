@@ -22,7 +22,7 @@ FREE = Costs(client_us=0, server_us=0, compaction_us=0, rpc_seconds=0)
 """Costs that leave the disks and the network alone."""
 
 
-def make_load(servers: int, entries: float = 3e7, **more: object) -> IngestLoad:
+def make_load(servers: int, entries: float = 2e7, **more: object) -> IngestLoad:
     given = {"clients": 2 * servers, "buffer_bytes": 50e6, "threads": 8, "tablets": 10 * servers, **more}
     return IngestLoad(entries * servers, **given)  # type: ignore[arg-type]
 
@@ -62,7 +62,7 @@ def test_waiting_is_that_of_a_queue_with_processor_sharing() -> None:
 @pytest.mark.parametrize("servers", [1, 3, 400])
 def test_every_entry_that_was_sent_is_stored_once(servers: int) -> None:
     result = simulate_ingest(Cluster(servers, NODE), make_load(servers))
-    assert result.entries >= 3e7 * servers and result.stored_entries == pytest.approx(result.entries, rel=1e-9)
+    assert result.entries >= 2e7 * servers and result.stored_entries == pytest.approx(result.entries, rel=1e-9)
     assert result.minor_compactions > 0
 
 
@@ -108,7 +108,6 @@ def test_compaction_keeps_to_the_bound_of_the_disks() -> None:
         {"cores": 8},
         {"disks": 8},
         {"disk_rate": 200e6},
-        {"network_rate": 1e10},
         {"memory_map_bytes": 8e9},
     ],
     ids=str,
