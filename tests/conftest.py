@@ -55,7 +55,7 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -Dzookeeper.f
 # continuous integration, which judges a change: there the same ones come again, and half as many.
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile(
-    "ci", hypothesis.settings.get_profile("untimed"), derandomize=True, max_examples=50
+    "ci", hypothesis.settings.get_profile("untimed"), derandomize=True, max_examples=40
 )
 hypothesis.settings.load_profile("ci" if "WATCHFLOOR_CI_RUN" in os.environ else "untimed")
 

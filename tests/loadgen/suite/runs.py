@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from watchfloor.loadgen.experiments.model import run as model
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.measurement import Measurement, write_json
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
@@ -69,6 +70,21 @@ def asking(seed: int, count: int = 9) -> Measurement:
     waited = [Figure(WAITED, drawn(rng, 30, 200, 0.5), {"load": load}) for load in ("half", "full")]
     ratio = Figure(RATIO, drawn(rng, 1.1, count), {"value": "rare"}, Goal(1.2, at_most=True), 1.0625, "best: index")
     return experiment("asking", [*times, *waited, ratio])
+
+
+def of_model() -> Measurement:
+    """Predictions of the scale model beside published rates, one of them far off."""
+    figures = []
+    for table, nodes, published, predicted in (
+        ("6-1", 300, 37e6, 37e6),
+        ("6-1", 500, 46e6, 61e6),
+        ("6-4", 500, 2e6, 3e6),
+    ):
+        kind = "calibration" if nodes == 300 else "prediction"
+        of = {"table": f"table {table}", "cluster": "AWB", "run": f"{nodes} nodes", "kind": kind}
+        figures += [Figure(model.PUBLISHED, (published,), of), Figure(model.PREDICTED, (predicted,), of)]
+        figures.append(Figure(model.RATIO, (predicted / published,), of, Goal(1.3, at_most=True)))
+    return experiment("model", figures)
 
 
 def write(folder: Path, *measured: Measurement, record: Mapping[str, Any] | None = None) -> Path:

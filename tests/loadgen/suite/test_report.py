@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from chromium import open_page
-from runs import asking, experiment, loading, write
+from runs import asking, experiment, loading, of_model, write
 
 from watchfloor.api.cli import main as cli
 from watchfloor.loadgen.experiments.lookups.figures import (
@@ -96,6 +96,7 @@ def everything() -> Iterator[Measurement]:
     yield experiment("blocks", blocks)
     yield from of_servers()
     yield of_lookups()
+    yield of_model()
     many = [Figure(asked, (1.0 + n, 2.0 + n), {"question": f"the question number {n}"}) for n in range(50)]
     yield experiment("many", many)
 
