@@ -30,6 +30,9 @@ _STOP_SECONDS = 120
 """The time that a client has to come to a place at which it may stop, before it is killed."""
 _OPTIONS = (
     "-XX:-UsePerfData",
+    # The JVM's own warnings would stand between the records on standard output.
+    "-Xlog:disable",
+    "-Xlog:all=warning:stderr",
     "-Djava.awt.headless=true",
     "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",
     "-Dlog4j2.disableJmx=true",
@@ -61,7 +64,7 @@ class ClientProcess:
                 raise StoreError(record["error"])
             yield record
         if status := self._process.wait():
-            raise StoreError(f"{self._name} ended with the exit status {status}")
+            raise StoreError(f"the client {self._name} ended with the exit status {status}")
 
     def ask_to_stop(self) -> None:
         """Makes the client stop at the next place at which it may; ``read_records`` then comes to its end."""
@@ -105,8 +108,9 @@ def start_client(
     assert process.stdin is not None
     client = ClientProcess(name, process)
     try:
-        process.stdin.write(json.dumps(given).encode() + b"\n")
-        process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # It has ended; `read_records` says so.
+            process.stdin.write(json.dumps(given).encode() + b"\n")
+            process.stdin.flush()
         yield client
     finally:
         _end_process(client, process)

@@ -1,7 +1,8 @@
 """``bench continuous``: linked lists are written in several ways, walked, scanned and verified.
 
 Each way of writing gets a new table: the plainest loop of a BatchWriter, the linked lists of the suite, the same with
-the study's visibilities, and the same into a table that is not split beforehand.
+the study's visibilities, and the same into a table that is not split beforehand. In the end the lists are walked once
+more while writing goes on.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import secrets
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from watchfloor.loadgen.continuous.clients import ClientKind, run_clients
+from watchfloor.loadgen.continuous.clients import ClientKind, run_clients, start_clients
 from watchfloor.loadgen.continuous.ingest import IngestOptions, sum_ingest
 from watchfloor.loadgen.continuous.readers import ReaderOptions, ReadResult, sum_reads
 from watchfloor.loadgen.continuous.table import TableLayout, TableRows, create_table, drop_table
@@ -90,6 +92,10 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                     read, found = _read(session.settings, rows, way, options)
                     figures += read
                     wrong += found
+                if is_last and way.name == LINKED:
+                    read, found = _mix(session.settings, rows, options)
+                    figures += read
+                    wrong += found
     return [*_make_ingest_figures(rates), *figures, Figure(WRONG, (float(wrong),), goal=Goal(0, at_most=True))]
 
 
@@ -114,16 +120,45 @@ def _ingest(settings: Settings, rows: TableRows, way: Way, options: Namespace) -
     return sum_ingest(run_clients(settings, client, options.clients, options.seed)).rate
 
 
+def _mix(settings: Settings, rows: TableRows, options: Namespace) -> tuple[list[Figure], int]:
+    """Walks a table, by rows and by batches, while a third of the clients goes on writing; returns as ``_read``."""
+    writers = max(1, options.clients // 3)
+    ingest = IngestOptions(interval=options.interval).make_client(rows)
+    figures: list[Figure] = []
+    wrong = 0
+    for number, (name, client) in enumerate(_make_walkers(rows, ("",), options).items(), 1):
+        with (
+            start_clients(settings, ingest, writers, options.seed + number * options.clients) as running,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            written = pool.submit(running.wait)
+            try:
+                found = sum_reads(run_clients(settings, client, 1, options.seed, seconds=options.seconds))
+            finally:
+                running.stop()
+        rate = sum_ingest(written.result()).rate
+        wrong += found.missing + found.corrupt
+        figures += _make_read_figures({"reader": name, "table": f"{LINKED}, beside ingest"}, found)
+        figures.append(Figure(INGEST, (rate,), {"way": f"{LINKED}, beside a {name}"}))
+        print_progress(f"{name} beside ingest: {found.request_rate:,.0f} requests/s, {rate:,.0f} entries/s")
+    return figures, wrong
+
+
+def _make_walkers(rows: TableRows, sets: Sequence[str], options: Namespace) -> dict[str, ClientKind]:
+    """Returns a walker and a batch walker without pauses."""
+    reader = ReaderOptions(sleep=0, report=0, authorizations=tuple(sets))
+    batch = min(reader.batch, max(1, options.interval // 100))
+    return {
+        "walk": reader.make_client("walk", rows),
+        "batch walk": replace(reader, batch=batch).make_client("batchwalk", rows),
+    }
+
+
 def _read(settings: Settings, rows: TableRows, way: Way, options: Namespace) -> tuple[list[Figure], int]:
     """Reads a table in all ways; returns the figures and the number of things that were wrong."""
     sets = STUDY_AUTHORIZATIONS if way.visibilities else ("",)
-    reader = ReaderOptions(sleep=0, report=0, authorizations=sets)
-    batch = min(reader.batch, max(1, options.interval // 100))
-    readers: dict[str, ClientKind] = {
-        "walk": reader.make_client("walk", rows),
-        "batch walk": replace(reader, batch=batch).make_client("batchwalk", rows),
-        "scan": reader.make_client("scan", rows),
-    }
+    scanner = ReaderOptions(sleep=0, report=0, authorizations=sets).make_client("scan", rows)
+    readers = {**_make_walkers(rows, sets, options), "scan": scanner}
     figures: list[Figure] = []
     wrong = 0
     for name, client in readers.items():

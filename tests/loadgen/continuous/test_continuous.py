@@ -253,6 +253,11 @@ def test_what_does_not_fit_is_refused_with_the_remedy(
             main(arguments)
 
 
+def test_a_heap_that_java_refuses_is_told(store_settings: Settings) -> None:
+    with pytest.raises(StoreError, match="ended with the exit status 1"):
+        verify_table(store_settings, TableRows("bench_nothing"), heap="much")
+
+
 def test_an_empty_table_has_nothing_to_walk(store_settings: Settings) -> None:
     rows = TableRows(f"bench_empty_{RUN}")
     create_table(store_settings, rows, TableLayout(1))

@@ -29,7 +29,11 @@ public final class WorkloadMain {
     PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     int code = 0;
-    JsonObject given = JsonParser.parseString(in.readLine()).getAsJsonObject();
+    String first = in.readLine();
+    if (first == null) {
+      Runtime.getRuntime().halt(1);
+    }
+    JsonObject given = JsonParser.parseString(first).getAsJsonObject();
     JsonElement zookeeper = given.get("zookeeper");
     if (zookeeper != null && !zookeeper.isJsonNull()) {
       JsonObject account = zookeeper.getAsJsonObject();
