@@ -70,9 +70,3 @@ def create_table(settings: Settings, rows: TableRows, layout: TableLayout) -> in
     }
     (record,) = run_client(settings, "continuous.CreateTable", options)
     return int(record["tablets"])
-
-
-def drop_table(settings: Settings, name: str) -> bool:
-    """Removes a table of the suite; returns whether it was there."""
-    (record,) = run_client(settings, "DropTable", {"table": name}, heap="64m")
-    return bool(record["dropped"])

@@ -54,8 +54,3 @@ def write_table(settings: Settings, table: LookupTable, writers: int, *, again: 
     }
     written, imported = run_client(settings, "lookups.WriteRows", options)
     return BulkWrite(table, writers, written["seconds"], imported["seconds"], written["bytes"], imported["id"])
-
-
-def drop_table(settings: Settings, table: str) -> None:
-    """Removes a table, if it is there."""
-    run_client(settings, "DropTable", {"table": table}, heap="64m")

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from watchfloor.store.stack.stack import start_stack
 from .chaos_run import ChaosRun
 from .faults.fault_plan import make_plan
 from .figures import METRICS, make_answer_figures, make_difference_figure, make_fault_figures, make_load_figures
+from .folder import make_run_folder
 
 _LONGEST = 24 * 60
 _TSERVERS = 2
@@ -47,7 +47,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if not 0.5 <= options.minutes <= _LONGEST:
         raise UserError(f"--minutes is {options.minutes:g}; it must lie between 0.5 and {_LONGEST}")
-    folder = _make_folder(options.out)
+    folder = make_run_folder(options.out)
     plan = make_plan(options.seed, options.minutes * 60)
     print_progress(
         f"{len(plan)} faults in {options.minutes:g} minutes; files, logs and history are in {show_path(folder)}"
@@ -68,17 +68,6 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         *make_answer_figures(chaos.outcomes, chaos.answer_seconds, chaos.compared),
         make_difference_figure(len(found), str(folder)),
     ]
-
-
-def _make_folder(out: Path | None) -> Path:
-    """Makes the run's folder. Raises ``UserError`` if it exists."""
-    if out is None:
-        return Path(tempfile.mkdtemp(prefix="watchfloor-chaos-"))
-    try:
-        out.mkdir(parents=True)
-    except FileExistsError:
-        raise UserError(f"{show_path(out)} exists; name a new folder with --out") from None
-    return out.absolute()
 
 
 def _keep_evidence(session: BenchSession, chaos: ChaosRun, folder: Path) -> None:

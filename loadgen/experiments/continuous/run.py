@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from watchfloor.loadgen.continuous.clients import ClientKind, run_clients, start_clients
 from watchfloor.loadgen.continuous.ingest import IngestOptions, sum_ingest
 from watchfloor.loadgen.continuous.readers import ReaderOptions, ReadResult, sum_reads
-from watchfloor.loadgen.continuous.table import TableLayout, TableRows, create_table, drop_table
+from watchfloor.loadgen.continuous.table import TableLayout, TableRows, create_table
 from watchfloor.loadgen.continuous.verify import verify_table
 from watchfloor.loadgen.continuous.visibilities import STUDY_AUTHORIZATIONS, STUDY_VISIBILITIES
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
@@ -26,6 +26,7 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.workloads.drop_table import drop_table
 
 INGEST = Metric(
     "continuous_entries_per_second",

@@ -9,7 +9,6 @@ The plan is that of ``bench chaos`` for these processes: a pure function of the 
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -24,6 +23,7 @@ from watchfloor.loadgen.experiments.chaos.faults.fault_runner import FaultRecord
 from watchfloor.loadgen.experiments.chaos.faults.processes import Processes
 from watchfloor.loadgen.experiments.chaos.faults.services import Services
 from watchfloor.loadgen.experiments.chaos.figures import FAULTS, LONGEST, make_fault_figures
+from watchfloor.loadgen.experiments.chaos.folder import make_run_folder
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
@@ -81,7 +81,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         raise UserError(
             f"faults last for 0.5 to {_LONGEST} minutes, and the calm time is longer than {_WARM_UP:g} seconds"
         )
-    folder = _make_folder(options.out)
+    folder = make_run_folder(options.out)
     start_stack(session.settings, _TSERVERS, lambda line: print_progress(f"  {line}"))
     create_table(session.settings, _TABLE, TableLayout(8))
     ingest = IngestOptions(interval=options.interval, buffer=10_000_000)
@@ -119,16 +119,6 @@ class _StackAndClients(Processes):
 
     def find_process(self, name: str) -> psutil.Process | None:
         return self._clients.find_process(name) if name in self._clients.names else super().find_process(name)
-
-
-def _make_folder(out: Path | None) -> Path:
-    if out is None:
-        return Path(tempfile.mkdtemp(prefix="watchfloor-chaos-"))
-    try:
-        out.mkdir(parents=True)
-    except FileExistsError:
-        raise UserError(f"{show_path(out)} exists; name a new folder with --out") from None
-    return out
 
 
 def _measure_calm(clients: RestartedClients, seconds: float) -> float:

@@ -19,7 +19,8 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.loadgen.lookups.look_up import drop_table_pages, repeat_lookups
 from watchfloor.loadgen.lookups.options import CODECS, LookupLoad, LookupTable
-from watchfloor.loadgen.lookups.write_table import drop_table, write_table
+from watchfloor.loadgen.lookups.write_table import write_table
+from watchfloor.store.workloads.drop_table import drop_table
 
 from .figures import METRICS, LookupTurns, make_figures, make_published_figures
 from .plot import draw

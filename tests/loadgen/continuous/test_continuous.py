@@ -24,13 +24,14 @@ from watchfloor.loadgen.continuous.collector import COLUMNS
 from watchfloor.loadgen.continuous.ingest import IngestOptions, sum_ingest
 from watchfloor.loadgen.continuous.main import main
 from watchfloor.loadgen.continuous.readers import ReaderOptions, sum_reads
-from watchfloor.loadgen.continuous.table import TableLayout, TableRows, create_table, drop_table
+from watchfloor.loadgen.continuous.table import TableLayout, TableRows, create_table
 from watchfloor.loadgen.continuous.verify import Verification, verify_table
 from watchfloor.loadgen.continuous.visibilities import LABELS, STUDY_AUTHORIZATIONS, STUDY_VISIBILITIES
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 from watchfloor.store.workloads.client_process import Record
+from watchfloor.store.workloads.drop_table import drop_table
 
 pytestmark = pytest.mark.stack
 SMALL = IngestOptions(entries=6_000, interval=200, depth=5, buffer=1_000_000)
