@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 
+from .fixed_time import parse_fixed
 from .scalars import EPOCH_UNITS, YEAR_1, YEAR_10000, Unfit, scalar_parser, unfit_reason
 
 Reasons = dict[int, str]
@@ -107,9 +108,17 @@ def _convert_whole(kind: FieldType, text: pa.StringArray, time_format: str) -> p
             return truth if pc.all(known).as_py() is not False else None
         case FieldType.TIME if time_format in EPOCH_UNITS and _DECIMAL[text_octets(text)].all():
             return epoch_column(text.cast(pa.decimal128(28, _EPOCH_SCALE)), time_format)
+        case FieldType.TIME if "%" in time_format and (micros := _parse_fixed(text, time_format)) is not None:
+            return _times_of_micros(micros, text)
         case FieldType.TIME if (time_format == "iso8601" or time_format in EPOCH_UNITS) and _is_iso(text):
             return _iso_column(text)
     return None
+
+
+def _parse_fixed(text: pa.StringArray, pattern: str) -> npt.NDArray[np.int64] | None:
+    """Returns times of a pattern, of which all texts have the fraction of a second, or none has."""
+    found = parse_fixed(text, pattern)
+    return found if found is not None or ".%f" not in pattern else parse_fixed(text, pattern.replace(".%f", ""))
 
 
 def epoch_column(numbers: pa.Decimal128Array, time_format: str) -> pa.Array | None:

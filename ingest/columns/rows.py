@@ -97,6 +97,16 @@ def utf8_rows(rows: Rows) -> tuple[Rows, list[RejectedLine]]:
     return rows.select(keep), rejected
 
 
+def drop_beginning(rows: Rows, beginning: bytes) -> Rows:
+    """Returns the lines that do not begin so; all of them if ``beginning`` is empty."""
+    if not beginning or not len(rows):
+        return rows
+    keep = np.ones(len(rows), bool)
+    for row in np.flatnonzero(rows.octets[rows.starts] == beginning[0]).tolist():
+        keep[row] = not rows.line_at(row).startswith(beginning)
+    return rows.select(keep)
+
+
 def cut_column(data: bytes, starts: Positions, ends: Positions) -> pa.StringArray:
     """Returns ``data[starts[i]:ends[i]]`` as strings; the pieces must be in order, not overlap, and be UTF-8.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import lru_cache
 from ipaddress import IPv6Address
@@ -27,6 +27,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,30}))?(?:(Z)|([+-])(\d\d):?(\d\d)?)?", re.ASCII
 )
+_EXAMPLE = datetime(2000, 10, 10, 13, 55, 36, tzinfo=timezone(timedelta(hours=-7)))
 EPOCH_UNITS = {"epoch": 6, "epoch_ms": 3, "epoch_us": 0}
 """The power of ten by which a number in each epoch format becomes microseconds."""
 
@@ -136,19 +137,28 @@ def parse_iso(text: str) -> int:
 
 
 def strptime_parser(pattern: str) -> Callable[[str], int]:
-    """Returns a parser of texts in a ``strptime`` pattern to microseconds since 1970; UTC if they have no zone."""
+    """Returns a parser of texts in a ``strptime`` pattern to microseconds since 1970; UTC if they have no zone.
+
+    A fraction of a second (``.%f``) may be missing from a text.
+    """
 
     @lru_cache(1 << 14)
     def parse(text: str) -> int:
-        try:
-            moment = datetime.strptime(text, pattern)
-        except ValueError:
-            raise Unfit(f"a time of the form {pattern}") from None
+        moment = _try_pattern(text, pattern) or _try_pattern(text, pattern.replace(".%f", ""))
+        if moment is None:
+            raise Unfit(f"a time like {_EXAMPLE.strftime(pattern)}")
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         return in_years(to_micros(moment))
 
     return parse
+
+
+def _try_pattern(text: str, pattern: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, pattern)
+    except ValueError:
+        return None
 
 
 def time_parser(time_format: str) -> Callable[[str], int]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from watchfloor.ingest.mapping.parser_schema import check_parser
 from watchfloor.ingest.parsing.format import Format, SniffResult, is_of_family
 from watchfloor.ingest.parsing.parsed import Parser, ResolveSource
 from watchfloor.ingest.parsing.time_place import NoTimeFinder, TimeFinder
@@ -27,12 +28,16 @@ def load_formats() -> Mapping[str, Format]:
 
 
 def check_format(source: Source, where: str = "definition") -> Source:
-    """Returns ``source`` if its definition names an existing format. Raises ``DefinitionError`` otherwise."""
+    """Returns ``source`` if its definition names an existing format and says what that format understands.
+
+    Raises ``DefinitionError`` otherwise. ``where`` is the definition's name in errors.
+    """
     name, formats = source.parser["format"], load_formats()
     if name not in formats:
         raise DefinitionError(
             f"{where}.parser.format: {name!r} is not one of {', '.join(formats)}{suggest_names(name, formats)}"
         )
+    check_parser(source, name, where)
     return source
 
 

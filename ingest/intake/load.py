@@ -81,6 +81,8 @@ class Load:
 
     def __iter__(self) -> Iterator[LoadProgress]:
         with ExitStack() as stack:
+            pool = stack.enter_context(WorkerPool(self._settings, self._workers, self.log_file))
+            pool.restart_dead()  # workers start while the files are looked at
             store = stack.enter_context(Store.open(self._settings))
             ledger = Ledger(store)
             stack.callback(ledger.close)
@@ -88,7 +90,6 @@ class Load:
             intake = Intake(store, ledger, producer)
             sniffed = _sniff_all(intake, self._paths, self._feed)
             total = sum_sizes(self._paths)
-            pool = stack.enter_context(WorkerPool(self._settings, self._workers, self.log_file))
             offers: list[Offer] = []
             yield self._make_progress("queueing", offers, {}, total)
             intake.register_sources(sniffed)

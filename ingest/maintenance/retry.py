@@ -32,7 +32,7 @@ from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 from watchfloor.ingest.reading.rejected_lines import GoneTimes
 from watchfloor.ingest.records.definitions import SourceResolver
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
-from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, QuarantinedLine
+from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, QuarantinedLine, refuse_line
 from watchfloor.schema.errors import OperatorError, StoreError, UserError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
@@ -60,19 +60,27 @@ class RetryResult:
     kept: dict[str, int]
 
 
-def retry_lines(store: Store, path: str | None = None, key: str | None = None) -> RetryResult:
-    """Retries all open lines, the lines of the file ``path``, or the line ``key`` (``ITEM:OFFSET``)."""
+def retry_lines(
+    store: Store,
+    path: str | None = None,
+    key: str | None = None,
+    is_seen: Callable[[QuarantinedLine], bool] = lambda line: True,
+) -> RetryResult:
+    """Retries all open lines, the lines of the file ``path``, or the line ``key`` (``ITEM:OFFSET``).
+
+    Lines of which ``is_seen`` returns False count as not there.
+    """
     # Two retries at once could give the same line to two claims, and count it twice.
     busy = OperatorError("another `watchfloor quarantine retry` is running; wait for it")
     with hold_file_lock(store.settings.home / "retry.lock", busy), store.sink() as sink:
-        return _Retry(store, sink).run(path, key)
+        return _Retry(store, sink, is_seen).run(path, key)
 
 
 class _Retry:
     """Retries lines item by item, and counts the outcome."""
 
-    def __init__(self, store: Store, sink: EntrySink) -> None:
-        self._store, self._sink = store, sink
+    def __init__(self, store: Store, sink: EntrySink, is_seen: Callable[[QuarantinedLine], bool]) -> None:
+        self._store, self._sink, self._is_seen = store, sink, is_seen
         self._quarantine, self._ledger = Quarantine(store), Ledger(store)
         self._catalog = SourceResolver(store)
         self._lines = self._events = 0
@@ -81,9 +89,11 @@ class _Retry:
     def run(self, path: str | None, key: str | None) -> RetryResult:
         """Retries the open lines that are named. Raises ``UserError`` if the line ``key`` is not open."""
         one = self._quarantine.find_line(key) if key else None
+        if one and not self._is_seen(one):
+            raise refuse_line(one.key)
         if one and one.state != OPEN:
             raise UserError(f"{one.key} is {one.state} already")
-        lines = self._quarantine.open_lines(path, one.item_id if one else None)
+        lines = filter(self._is_seen, self._quarantine.open_lines(path, one.item_id if one else None))
         items = dict.fromkeys((line.item_id, line.file_id) for line in lines)
         try:
             for item_id, file_id in items:
@@ -110,7 +120,8 @@ class _Retry:
         self._update_ledger(row)
 
     def _open_lines(self, item_id: bytes, is_chosen: Callable[[QuarantinedLine], bool]) -> Iterator[QuarantinedLine]:
-        return (line for line in self._quarantine.lines_of_item(item_id) if line.state == OPEN and is_chosen(line))
+        lines = filter(self._is_seen, self._quarantine.lines_of_item(item_id))
+        return (line for line in lines if line.state == OPEN and is_chosen(line))
 
     def _complete_claims(self, item: WorkItem) -> None:
         """Completes earlier retries of an item that broke off."""

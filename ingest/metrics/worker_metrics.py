@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from watchfloor.ingest.files.lines import RejectedLine
+from watchfloor.store.bridge.waiting import read_waited_seconds
 
 WORKER_REGISTRY = CollectorRegistry()
 EVENTS = Counter(
@@ -22,8 +23,8 @@ _QUARANTINED = Counter(
 )
 _WRITER_SECONDS = Counter(
     "watchfloor_ingest_writer_seconds",
-    "Time in which the writer took entries, or waited because its memory was full (write), and in which all became "
-    "durable (flush)",
+    "Time in which the writer took entries (write), waited because its memory was full (blocked), and in which all "
+    "became durable (flush)",
     ("step",),
     registry=WORKER_REGISTRY,
 )
@@ -61,10 +62,22 @@ def name_reason(reason: str) -> str:
 
 
 @contextmanager
-def count_writer_seconds(step: str) -> Iterator[None]:
-    """Counts the time that the ``with`` block takes."""
+def count_write_seconds() -> Iterator[None]:
+    """Counts the time in which the ``with`` block writes, and apart from it that for which it waits in Java."""
+    began, waited = time.monotonic(), read_waited_seconds()
+    try:
+        yield
+    finally:
+        blocked = read_waited_seconds() - waited
+        _WRITER_SECONDS.labels("blocked").inc(blocked)
+        _WRITER_SECONDS.labels("write").inc(max(0.0, time.monotonic() - began - blocked))
+
+
+@contextmanager
+def count_flush_seconds() -> Iterator[None]:
+    """Counts the time in which the ``with`` block makes entries durable."""
     began = time.monotonic()
     try:
         yield
     finally:
-        _WRITER_SECONDS.labels(step).inc(time.monotonic() - began)
+        _WRITER_SECONDS.labels("flush").inc(time.monotonic() - began)

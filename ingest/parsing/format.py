@@ -28,7 +28,9 @@ class Match(IntEnum):
     """The lines have exactly the fields of a source that ships."""
     CONTENT = 5
     """The lines hold keys, or have a form, that hardly any other format has."""
-    SIGNATURE = 6
+    MARK = 6
+    """Most lines hold a text of which a known source's definition says that no other log has it."""
+    SIGNATURE = 7
     """The file begins with words that no other format has. Such a file is refused under any other format's feed."""
 
 

@@ -21,8 +21,9 @@ from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
 from watchfloor.ingest.metrics.worker_metrics import (
     EVENTS,
     READ_BYTES,
+    count_flush_seconds,
     count_quarantined,
-    count_writer_seconds,
+    count_write_seconds,
 )
 from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.ingest.queue.item import WorkItem
@@ -137,7 +138,7 @@ class ItemReader:
             read_ahead(_encode_for_jvm(chunks, task, earlier.claimed), _ENCODED_AHEAD) as encoded,
         ):
             for chunk in encoded:
-                with count_writer_seconds("write"):
+                with count_write_seconds():
                     for writer, writes in chunk.writes:
                         writer.put_writes(writes)
                     lines.put(chunk.rejected, chunk.cut)
@@ -153,7 +154,7 @@ class ItemReader:
                     writer.replace_earlier(task.store, SweepGuard(report, task.confirm))
         task.on_read()
         lines.finish()
-        with count_writer_seconds("flush"):
+        with count_flush_seconds():
             task.events_to.flush()
             task.sink.flush()
         check_unchanged(item, file)

@@ -151,7 +151,7 @@ class Quarantine:
             ) from None
         cells = read_row(self._store, QUARANTINE_TABLE, row)
         if not cells:
-            raise UnknownLineError(f"no quarantined line {key}; see `watchfloor quarantine list`")
+            raise refuse_line(key)
         return _line_of_cells(row, cells)
 
     def _put(self, sink: EntrySink, lines: Iterable[QuarantinedLine]) -> None:
@@ -159,6 +159,11 @@ class Quarantine:
         for visibility, some in _group_by_visibility(lines).items():
             put_cells(sink, QUARANTINE_TABLE, (cell for line in some for cell in _text_cells(line)), visibility)
             put_cells(sink, QUARANTINE_TABLE, map(_meta_cell, some))
+
+
+def refuse_line(key: str) -> UnknownLineError:
+    """Returns the error of a line that is not there, or of which the one who asks must not know."""
+    return UnknownLineError(f"no quarantined line {key}; see `watchfloor quarantine list`")
 
 
 def _group_by_visibility(lines: Iterable[QuarantinedLine]) -> dict[str, list[QuarantinedLine]]:

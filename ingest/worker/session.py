@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -27,6 +28,7 @@ class WorkerSession:
 
     def __init__(self, settings: Settings, log: logging.Logger, disk: DiskGuard) -> None:
         self._settings, self._log, self.disk = settings, log, disk
+        self._opening = threading.Lock()
         self._store: Store | None = None
         self._sink: EntrySink | None = None
         self._ledger: Ledger | None = None
@@ -35,11 +37,17 @@ class WorkerSession:
         self.name = name_this_process()
         self.topic = settings.topic
 
+    def open_ahead(self) -> None:
+        """Opens the store before the first item needs it, if it answers. May be called beside the work on items."""
+        with suppress(WatchfloorError):
+            self.store.catalog.read_sources()
+
     @property
     def store(self) -> Store:
-        if self._store is None:
-            self._store = Store.open(self._settings)
-        return self._store
+        with self._opening:
+            if self._store is None:
+                self._store = Store.open(self._settings)
+            return self._store
 
     @property
     def sink(self) -> EntrySink:

@@ -23,6 +23,7 @@ from watchfloor.ingest.queue.work_queue import ItemConsumer
 from watchfloor.ingest.reading.item_reader import ItemReader
 from watchfloor.schema.errors import QueueError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.bridge.threads import start_thread
 from watchfloor.store.runtime.disk_space import DiskGuard
 from watchfloor.store.runtime.metrics_port import serve_metrics
 
@@ -45,6 +46,8 @@ def run_worker(settings: Settings, stop: threading.Event) -> None:
     sessions = [
         WorkerSession(settings, log, disk) for _ in range(BULK_SESSIONS if settings.ingest_mode == "bulk" else 1)
     ]
+    for session in sessions:  # while the queue lets this worker in, which takes about as long
+        start_thread(session.open_ahead, "open-ahead")
     claims, wait = ClaimPolicy(), _FIRST_WAIT
     PAUSED.set_function(lambda: disk.is_low)
     with serve_metrics(settings, "worker", WORKER_REGISTRY), ItemReader() as reader:

@@ -23,7 +23,14 @@ def test_what_ships() -> None:
         "zeek.conn",
         "zeek.dns",
         "zeek.http",
-        "web.access",
+        *("web.access", "apache.error", "nginx.error", "squid.access", "bluecoat.access"),
+        *("iis.access", "cloudfront.access", "bluecoat.proxysg"),
+        *("netflow.nfdump", "netflow.argus", "fortinet.fortigate", "bind.query", "cef.events"),
+        *(f"syslog.{program}" for program in ("dhcpd", "named", "dnsmasq", "haproxy", "openvpn")),
+        *(
+            f"syslog.{program}"
+            for program in ("messages", "sshd", "sudo", "su", "cron", "kernel", "postfix", "dovecot")
+        ),
         *("proxy.events", "dns.events", "netflow.events", "auth.events"),
         *(f"suricata.{kind}" for kind in eve),
     }

@@ -22,9 +22,8 @@ from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
 from watchfloor.schema.source import Source
 
-from .access_time import TIME_WIDTH, stamp_column
-
 QUOTE, BACKSLASH, OPEN, CLOSE, SPACE = b'"\\[] '
+_TIME_WIDTH = len("10/Oct/2000:13:55:36 -0700")
 TEXT_PARTS = ("client", "ident", "user", "ts", "request", "status", "bytes", "referrer", "user_agent")
 _TIME = 1 + TEXT_PARTS.index("ts")  # the group of the time in the regular expressions
 _ABSENT = "-"  # the text that servers write for a part without a value
@@ -82,7 +81,7 @@ class AccessLogParser:
         for name in ("ident", "user", "status", "bytes"):
             columns[name] = text_column(fields[name], _absent_as_null(texts[name]), "", reasons)
         columns["client"] = texts["client"]
-        columns["ts"] = stamp_column(fields["ts"], texts["ts"], reasons)
+        columns["ts"] = text_column(fields["ts"], texts["ts"], self._source.time_format, reasons)
         columns |= _request_columns(texts["request"])
         for name in ("referrer", "user_agent"):
             if name in texts:
@@ -135,7 +134,7 @@ def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) ->
 
     opening, closing = quotes[0], quotes[1]
     stamp = spaces[2] + 2
-    good = stamp + TIME_WIDTH + 2 == opening
+    good = stamp + _TIME_WIDTH + 2 == opening
     good &= (octets_at(spaces[2] + 1) == OPEN) & (octets_at(opening - 2) == CLOSE) & (octets_at(opening - 1) == SPACE)
     good &= (spaces[0] > rows.starts) & (spaces[1] > spaces[0] + 1) & (spaces[2] > spaces[1] + 1)
     status = closing + 2
@@ -153,7 +152,7 @@ def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) ->
         "client": (rows.starts, spaces[0]),
         "ident": (spaces[0] + 1, spaces[1]),
         "user": (spaces[1] + 1, spaces[2]),
-        "ts": (stamp, stamp + TIME_WIDTH),
+        "ts": (stamp, stamp + _TIME_WIDTH),
         "request": (opening + 1, closing),
         "status": (status, status + 3),
         "bytes": (status + 4, tail),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
+from watchfloor.ingest.files.line_search import find_line_ends
 from watchfloor.ingest.parsing.format import SniffResult, is_of_family
 from watchfloor.ingest.parsing.sample import PEEK_BYTES, FileSample
 from watchfloor.schema.errors import InputFileError
@@ -16,8 +17,7 @@ from .zeek_fields import FAMILY
 from .zeek_header import ZeekHeader, parse_header
 from .zeek_tsv import header_source
 
-_FIELDS = b"\n#fields"
-_BLOCK_BYTES = 1 << 20
+_FIELDS = b"#fields"
 
 
 def has_header(sample: FileSample) -> bool:
@@ -60,7 +60,7 @@ def _has_one_header(sample: FileSample, header: ZeekHeader) -> bool:
     if sample.compressed:
         return False
     has_time = header.time_column() is not None
-    for place in _find_fields_lines(sample.file.fileno()):
+    for place in find_line_ends(sample.file.fileno(), _FIELDS):
         first = max(place - PEEK_BYTES, 0)
         around = os.pread(sample.file.fileno(), place - first + PEEK_BYTES, first)
         begin = around.rfind(b"\n#separator", 0, place - first + 1)
@@ -72,18 +72,3 @@ def _has_one_header(sample: FileSample, header: ZeekHeader) -> bool:
         if later != header and (not has_time or later != replace(header, opened=later.opened)):
             return False
     return True
-
-
-def _find_fields_lines(descriptor: int) -> Iterator[int]:
-    """Finds the places of the line ends before ``#fields`` lines. The file may be cut off meanwhile.
-
-    The file is not mapped into memory: whoever cuts a mapped file off kills the process that reads it.
-    """
-    offset, tail = 0, b""
-    while block := os.pread(descriptor, _BLOCK_BYTES, offset):
-        data = tail + block
-        place = data.find(_FIELDS)
-        while place >= 0:
-            yield offset - len(tail) + place
-            place = data.find(_FIELDS, place + 1)
-        offset, tail = offset + len(block), data[1 - len(_FIELDS) :]

@@ -200,8 +200,8 @@ def test_an_empty_file(write) -> None:
 @pytest.mark.parametrize(
     ("content", "feed", "message"),
     [
-        (bytes(range(256)) * 9, None, "not a Zeek log, JSON lines or an access log; it begins .*; if it is one all"),
-        ("Aug 31 12:37:51 host postfix/qmgr[1]: warning\n", None, "it begins 'Aug 31 12:37:51 host"),
+        (bytes(range(256)) * 9, None, "not a Zeek log, .* JSON lines, .* or an access log; it begins .*; if it is one"),
+        ("Aug 31 host postfix/qmgr[1]: warning\n", None, "it begins 'Aug 31 host postfix"),
         ('{"a": 1}\n', None, "JSON lines, and no known source fits.*write a source definition"),
         ('{"a": 1}\n', "web.access", "JSON lines, not web.access"),
         (zeek("dns", "ts", "time"), "zeek.conn", "a Zeek dns log, not zeek.conn; name zeek.dns or no source"),
@@ -238,13 +238,18 @@ def test_an_unknown_source_and_a_missing_file(write, tmp_path: Path) -> None:
         ("suricata/aecid/eve.json", "suricata"),
         ("web_access/nasa-50k.log.gz", "web.access"),
         ("web_access/elastic_apache_logs", "web.access"),
+        ("mail/maillog", "syslog"),
+        ("auth/auth.log", "syslog"),
+        ("squid/log.squid", "squid.access"),
+        ("bluecoat/bc1.log", "bluecoat.access"),
+        ("netflow/test1-malicious.nfdump.csv", "netflow.nfdump"),
+        ("netflow/test2-malicious.binetflow", "netflow.argus"),
     ],
 )
 def test_real_files(name: str, feed: str) -> None:
     assert sniff_file(shared_log(name), None, {}).feed == feed
 
 
-@pytest.mark.parametrize("name", ["mail/maillog", "squid/log.squid", "auth/auth.log", "auth/lanl_auth_sample.csv"])
-def test_real_files_of_other_kinds(name: str) -> None:
+def test_a_real_file_of_another_kind() -> None:
     with pytest.raises(InputFileError):
-        sniff_file(shared_log(name), None, {})
+        sniff_file(shared_log("auth/lanl_auth_sample.csv"), None, {})

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 import urllib.request
 from pathlib import Path
 
+import jpype
 import pytest
 from ingest_support import ledger_rows, line, own, pool, running_master, source, wait_for
+from jvm_support import start_jvm
 from prometheus_client.parser import text_string_to_metric_families
 
 from watchfloor.ingest.metrics.master_metrics import MasterMetrics
-from watchfloor.ingest.metrics.worker_metrics import name_reason
+from watchfloor.ingest.metrics.worker_metrics import WORKER_REGISTRY, count_write_seconds, name_reason
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.metrics_port import serve_metrics, targets_folder, write_target
 from watchfloor.store.store import Store
@@ -71,12 +74,29 @@ def test_a_master_and_a_worker_count_what_they_do(store_settings: Settings, tmp_
     assert worker["watchfloor_ingest_item_seconds_sum",] > 0
     assert worker["watchfloor_ingest_writer_seconds_total", "write"] > 0
     assert worker["watchfloor_ingest_writer_seconds_total", "flush"] > 0
+    assert worker["watchfloor_ingest_writer_seconds_total", "blocked"] >= 0
     assert worker["watchfloor_ingest_paused",] == 0
     assert worker["process_resident_memory_bytes",] > 0
     assert master["watchfloor_master_files_total", "queued"] == 1
     assert master["watchfloor_master_queued_items_total",] == items
     assert master["watchfloor_master_queued_bytes_total",] == len(text)
     assert list(targets_folder(settings).glob("worker-*.json")) == [], "no target is left of processes that ended"
+
+
+def test_waiting_is_no_writing() -> None:
+    """A tablet server that is too slow is told apart from entries that are many."""
+    start_jvm()
+
+    def read_seconds() -> tuple[float, ...]:
+        name = "watchfloor_ingest_writer_seconds_total"
+        return tuple(WORKER_REGISTRY.get_sample_value(name, {"step": step}) or 0.0 for step in ("write", "blocked"))
+
+    wrote, waited = read_seconds()
+    with count_write_seconds():
+        time.sleep(0.2)
+        jpype.JClass("java.lang.Thread").sleep(500)
+    writes, waits = read_seconds()
+    assert 0.2 <= writes - wrote < 0.5 <= waits - waited + 0.01
 
 
 def test_metrics_are_off_by_default(tmp_path: Path) -> None:

@@ -1,0 +1,91 @@
+"""The format ``text``: lines that the patterns of a definition fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from watchfloor.ingest.columns.scalars import time_parser
+from watchfloor.ingest.files.lines import Chunk
+from watchfloor.ingest.mapping.field_rule import find_rule
+from watchfloor.ingest.parsing.format import Format, Match, SniffResult, describe_feed
+from watchfloor.ingest.parsing.parsed import ResolveSource
+from watchfloor.ingest.parsing.sample import FileSample
+from watchfloor.ingest.parsing.time_place import TimePlace, read_time_place
+from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
+from watchfloor.schema.source import Source
+
+from .text import TextParser
+
+
+class TextFormat:
+    """Lines of text, recognised by the known source of whose patterns most of the first lines are events."""
+
+    name = "text"
+    family = ""
+    title = "lines that a definition's patterns fit"
+
+    def match(self, sample: FileSample, sources: Mapping[str, Source]) -> Match:
+        if sample.is_json:
+            return Match.NONE
+        if len(find_marked(sample, sources)) == 1:
+            return Match.MARK
+        return Match.FIELDS if len(find_fitting(sample, sources)) == 1 else Match.NONE
+
+    def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
+        if feed is not None:
+            return describe_feed(feed, sources)
+        fitting = find_marked(sample, sources) or find_fitting(sample, sources)
+        if len(fitting) != 1:
+            names = ", ".join(source.name for source in fitting)
+            raise InputFileError(f"{show_path(sample.path)}: the patterns of {names} all fit; name its source")
+        return describe_feed(fitting[0].name, sources)
+
+    def open_parser(self, feed: str, header: bytes, resolve: ResolveSource, source: Source | None) -> TextParser:
+        assert source is not None
+        return TextParser(source)
+
+    def open_time_finder(self, header: bytes, source: Source) -> TextTimeFinder:
+        return TextTimeFinder(source)
+
+
+class TextTimeFinder:
+    """Finds the time where a pattern has found it, if one group is the time."""
+
+    def __init__(self, source: Source) -> None:
+        self._parse = time_parser(source.time_format)
+        self._patterns = [re.compile(pattern) for pattern in source.parser["patterns"].values()]
+        self._origins = find_rule(source, source.time_field).origins
+
+    def find_time(self, line: bytes) -> TimePlace | None:
+        text = line.decode(errors="surrogateescape")
+        match = next((found for pattern in self._patterns if (found := pattern.search(text))), None)
+        groups = [] if match is None else [name for name in self._origins if match.groupdict().get(name)]
+        if match is None or len(groups) != 1:
+            return None
+        start = len(text[: match.start(groups[0])].encode(errors="surrogateescape"))
+        return read_time_place(line, start, start + len(match[groups[0]].encode()), self._parse)
+
+
+def find_marked(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:
+    """Returns the sources whose mark is in most of the first lines of a file."""
+    return [
+        source
+        for source in sources.values()
+        if source.parser["format"] == TextFormat.name
+        and (mark := source.parser.get("mark", "").encode())
+        and 2 * sum(mark in line for line in sample.lines) > len(sample.lines)
+    ]
+
+
+def find_fitting(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:
+    """Returns the sources with most events among the first lines; none if those are less than half of the lines."""
+    chunk = Chunk(0, b"\n".join(sample.lines))
+    texts = [source for source in sources.values() if source.parser["format"] == TextFormat.name]
+    counts = {source.name: TextParser(source).parse(chunk).count for source in texts}
+    most = max(counts.values(), default=0)
+    return [source for source in texts if counts[source.name] == most] if 2 * most > len(sample.lines) else []
+
+
+FORMAT: Format = TextFormat()

@@ -1,0 +1,39 @@
+"""Parses lines by the patterns of one source. A line that no pattern fits is no event of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from watchfloor.ingest.columns.batch import event_batch
+from watchfloor.ingest.columns.convert import Reasons
+from watchfloor.ingest.columns.rows import Rows, cut_column, drop_beginning
+from watchfloor.ingest.files.lines import Chunk
+from watchfloor.ingest.mapping.field_mapper import FieldMapper
+from watchfloor.ingest.mapping.patterns import PATTERN_COLUMN
+from watchfloor.ingest.mapping.text_parts import TextParts
+from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
+from watchfloor.schema.source import Source
+
+
+class TextParser:
+    """Reads lines into a source."""
+
+    ordered = False
+
+    def __init__(self, source: Source) -> None:
+        self._source, self._mapper = source, FieldMapper(source)
+        self._parts = TextParts(source.parser)
+        self._comment = source.parser.get("comment", "").encode()
+
+    def parse(self, chunk: Chunk) -> ParsedChunk:
+        return parse_lines(chunk, self._read_rows)
+
+    def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
+        rows = drop_beginning(rows, self._comment)
+        if not len(rows):
+            return
+        raw = self._parts.split(cut_column(rows.data, rows.starts, rows.ends))
+        others = raw[PATTERN_COLUMN].is_null().to_numpy(zero_copy_only=False)
+        reasons: Reasons = dict.fromkeys(np.flatnonzero(others).tolist(), f"no pattern of {self._source.name} fits")
+        columns = self._mapper.map_columns(raw, len(rows), reasons)
+        parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))

@@ -1,0 +1,88 @@
+"""The named changes of texts that a definition can ask for (``"convert"``), each over a whole column.
+
+A text that a change does not understand stays as it is; the conversion to the field's type then says what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Change = Callable[[pa.StringArray], pa.StringArray]
+
+_HEX = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{1,16})")
+_MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}|[0-9A-Fa-f]{12}")
+_CLOCK = re.compile(r"(?:(\d+)[d ]+)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+_UNITS = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_COUNT = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT])i?[bB]?")
+_POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+_PROTOCOLS = {
+    "1": "icmp", "2": "igmp", "4": "ipv4", "6": "tcp", "17": "udp", "41": "ipv6", "47": "gre", "50": "esp", "51": "ah",
+    "58": "ipv6-icmp", "88": "eigrp", "89": "ospf", "103": "pim", "112": "vrrp", "115": "l2tp", "132": "sctp",
+}  # fmt: skip
+"""IANA's names of protocol numbers that firewalls and flow collectors meet."""
+
+
+def _distinct(change: Callable[[str], str]) -> Change:
+    """Returns the change of a column that changes each distinct text once."""
+
+    def apply(text: pa.StringArray) -> pa.StringArray:
+        coded = text.dictionary_encode()
+        changed = pa.array([change(value) for value in coded.dictionary.to_pylist()], pa.string())
+        return changed.take(coded.indices)
+
+    return apply
+
+
+def read_hex(text: str) -> str:
+    """Returns a hexadecimal number, with or without 0x, as a decimal one."""
+    match = _HEX.fullmatch(text)
+    return str(int(match[1], 16)) if match else text
+
+
+def read_mac(text: str) -> str:
+    """Returns a hardware address as ECS has it: AA-BB-CC-DD-EE-FF."""
+    if not _MAC.fullmatch(text):
+        return text
+    pieces = re.split("[:-]", text)
+    digits = "".join(piece.zfill(2) for piece in pieces) if len(pieces) == 6 else text.replace(".", "")
+    return "-".join(digits[at : at + 2] for at in range(0, 12, 2)).upper()
+
+
+def read_seconds(text: str) -> str:
+    """Returns a duration, as 1:02:03.5, 2d 1:02:03 or 1h2m3s, in seconds."""
+    match = _CLOCK.fullmatch(text) or (_UNITS.fullmatch(text) if text else None)
+    if match is None:
+        return text
+    days, hours, minutes, seconds = match.groups()
+    whole = 86_400 * int(days or 0) + 3_600 * int(hours or 0) + 60 * int(minutes or 0)
+    return f"{whole + float(seconds or 0):.6f}".rstrip("0").rstrip(".")
+
+
+def read_count(text: str) -> str:
+    """Returns a number with a decimal unit, as 1.5 M or 12k, as a whole one."""
+    match = _COUNT.fullmatch(text)
+    return str(round(float(match[1]) * 1000 ** _POWERS[match[2]])) if match else text
+
+
+CHANGES: Mapping[str, Change] = {
+    "lower": pc.utf8_lower,
+    "upper": pc.utf8_upper,
+    "hex": _distinct(read_hex),
+    "mac": _distinct(read_mac),
+    "seconds": _distinct(read_seconds),
+    "protocol": _distinct(lambda text: _PROTOCOLS.get(text, text)),
+    "count": _distinct(read_count),
+    "percent": _distinct(unquote),
+    "plus": lambda text: pc.replace_substring(text, "+", " "),
+}
+"""The changes by their names in definitions."""
+
+
+def replace_values(text: pa.StringArray, values: Mapping[str, str]) -> pa.StringArray:
+    """Returns a column with the texts that ``values`` names replaced."""
+    return _distinct(lambda value: values.get(value, value))(text)
