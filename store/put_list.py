@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from secrets import token_hex
 
@@ -14,7 +14,7 @@ from watchfloor.schema.errors import UnknownListError, UserError
 from watchfloor.schema.field import Field
 from watchfloor.schema.filter.value_list import is_list_name
 from watchfloor.schema.lists.list_file import ListValues
-from watchfloor.schema.visibility.expressions import LABEL_FORM, is_label, list_labels
+from watchfloor.schema.visibility.expressions import LABEL_FORM, is_label, is_satisfied, list_labels
 from watchfloor.store.admin.labels import read_user_labels
 from watchfloor.store.admin.tables import LISTS_TABLE
 from watchfloor.store.bridge.sinks import EntrySink
@@ -39,18 +39,26 @@ _Cell = tuple[bytes, bytes, bytes]
 
 
 def put_list(
-    store: Store, name: str, values: ListValues, label: str | None = None, expires: int | None = None
+    store: Store,
+    name: str,
+    values: ListValues,
+    label: str | None = None,
+    expires: int | None = None,
+    labels: Collection[str] | None = None,
 ) -> StoredList:
     """Stores a new version of a list, which readers then find instead of the one before it. Returns what was stored.
 
     ``label`` is the visibility of all versions; None keeps that of the version before. ``expires`` is a time in µs.
-    Raises ``UserError`` for a bad name or label.
+    ``labels`` are those of the one who puts it; None stands for all. Raises ``UserError`` for a bad name or label, and
+    for the name of a list that ``labels`` hide.
     """
     if not is_list_name(name):
         raise UserError(
             f"{name[:200]!r} is no name of a list: use letters, digits, _ and -, at most 100, no digit first"
         )
     known = _read_all(store).get(name, [])
+    if known and not _is_seen(known, labels):
+        raise UserError(f"the name {name} is taken by a list that you do not see; choose another one")
     label = (known[0].label if known else "") if label is None else check_visibility(label)
     store.grant_labels(set(list_labels(label)))
     content = make_value_set(
@@ -83,9 +91,12 @@ def put_list(
     return stored
 
 
-def remove_list(store: Store, name: str) -> None:
-    """Removes a list with all its versions. Raises ``UnknownListError`` if there is none of this name."""
-    known = _read_all(store)
+def remove_list(store: Store, name: str, labels: Collection[str] | None = None) -> None:
+    """Removes a list with all its versions.
+
+    Raises ``UnknownListError`` if there is none of this name, or if ``labels`` (None: all) hide it.
+    """
+    known = {one: versions for one, versions in _read_all(store).items() if _is_seen(versions, labels)}
     if name not in known:
         raise UnknownListError(name, known)
     with store.sink() as sink:
@@ -106,6 +117,11 @@ def _read_all(store: Store) -> dict[str, list[StoredList]]:
     """Returns the versions of all lists, whatever their labels."""
     every = read_user_labels(store.connection, store.user)
     return read_lists(store.with_authorizations(every))
+
+
+def _is_seen(versions: Sequence[StoredList], labels: Collection[str] | None) -> bool:
+    """Returns whether ``labels`` (None: all) show a list, whose versions all have the same visibility."""
+    return labels is None or is_satisfied(versions[0].label, labels)
 
 
 def _remove_versions(sink: EntrySink, versions: Sequence[StoredList]) -> None:

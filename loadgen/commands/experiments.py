@@ -7,6 +7,7 @@ import os
 from argparse import Namespace
 
 from watchfloor.api.cli.terminal.command_group import AddCommand
+from watchfloor.schema.errors import UserError
 from watchfloor.schema.files.paths import find_named_path, find_path, show_path
 
 POSITION = 90
@@ -41,7 +42,7 @@ def register(add: AddCommand) -> None:
 
 
 def run_report(args: Namespace) -> None:
-    from watchfloor.loadgen.suite.report import write_report
+    from watchfloor.loadgen.report.report import write_report
 
     print(show_path(write_report(args.folder)))
 
@@ -53,7 +54,15 @@ def run_compare(args: Namespace) -> int:
 
 
 def run_module(args: Namespace) -> int:
-    """Runs the command's module with all that follows its name. The stack's folder goes by the environment."""
+    """Runs the command's module with all that follows its name. The stack's folder goes by the environment.
+
+    Raises ``UserError`` for ``--config``, which these modules do not read.
+    """
+    if args.config is not None:
+        raise UserError(
+            f"`{args.command}` reads no --config; its settings come from the watchfloor.toml of the working folder or "
+            "of the stack's, and from WATCHFLOOR_* variables"
+        )
     if args.home is not None:
         os.environ["WATCHFLOOR_HOME"] = find_path(args.home)
     return int(importlib.import_module(_MODULES[args.command]).main(args.rest) or 0)

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from watchfloor.api.cli.terminal.command_group import AddCommand
-from watchfloor.api.cli.terminal.context import print_message, read_settings
+from watchfloor.api.cli.terminal.context import print_message
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
 from watchfloor.loadgen.lookups.options import CODECS, STATES, WRITERS, LookupLoad, LookupTable
 from watchfloor.schema.files.paths import find_named_path, show_path
 
+from .suite_options import add_cluster, add_number, read_cluster_settings
+
 if TYPE_CHECKING:
     from watchfloor.loadgen.lookups.look_up import LookupResult
     from watchfloor.loadgen.lookups.write_table import BulkWrite
-    from watchfloor.schema.settings.settings import Settings
 
 POSITION = 93
 _WRITE_COLUMNS = (
@@ -34,21 +35,21 @@ def register(add: AddCommand) -> None:
     actions = parser.add_subparsers(metavar="[write | read]")
     write = actions.add_parser("write", help="make a table, and write all its rows in bulk", allow_abbrev=False)
     table, load = LookupTable(), LookupLoad()
-    _add_count(write, "--rows", table.rows, "rows of ten columns")
+    add_number(write, "--rows", table.rows, "rows of ten columns")
     write.add_argument("--codec", choices=CODECS, default=table.codec, help=f"of the files (default {table.codec})")
-    _add_count(write, "--tablets", table.tablets, "tablets, and files")
-    _add_count(write, "--writers", WRITERS, "files that are written at once")
-    _add_count(write, "--seed", table.seed, "which rows")
+    add_number(write, "--tablets", table.tablets, "tablets, and files")
+    add_number(write, "--writers", WRITERS, "files that are written at once")
+    add_number(write, "--seed", table.seed, "which rows")
     write.add_argument("--again", action="store_true", help="replace a table that this command has made")
     _add_shared(write)
     write.set_defaults(run=run_write)
     read = actions.add_parser("read", help="look up random rows, check and time each look-up", allow_abbrev=False)
-    _add_count(read, "--executors", load.executors, "threads that look up rows")
-    _add_count(read, "--queries", load.queries, "look-ups of each executor")
-    _add_count(read, "--batch", load.batch, "rows of a look-up")
-    _add_count(read, "--threads", load.threads, "threads of a look-up's BatchScanner")
-    _add_count(read, "--processes", load.processes, "Java processes that share the executors")
-    _add_count(read, "--seed", load.seed, "by which rows are drawn")
+    add_number(read, "--executors", load.executors, "threads that look up rows")
+    add_number(read, "--queries", load.queries, "look-ups of each executor")
+    add_number(read, "--batch", load.batch, "rows of a look-up")
+    add_number(read, "--threads", load.threads, "threads of a look-up's BatchScanner")
+    add_number(read, "--processes", load.processes, "Java processes that share the executors")
+    add_number(read, "--seed", load.seed, "by which rows are drawn")
     about = f"seconds of look-ups of the first rows beforehand (default {load.warm_up:g})"
     read.add_argument("--warm-up", metavar="S", type=float, default=load.warm_up, help=about)
     read.add_argument("--state", choices=STATES, default="as-is", help="of the caches (default as-is)")
@@ -66,7 +67,7 @@ def run_write(args: Namespace) -> None:
     from watchfloor.loadgen.lookups.write_table import write_table
 
     table = LookupTable(args.table, args.rows, args.codec, args.tablets, args.seed)
-    written = write_table(_read_settings(args), table, args.writers, again=args.again)
+    written = write_table(read_cluster_settings(args), table, args.writers, again=args.again)
     row = _describe_write(written)
     _write_json(args.json, row)
     print_rows([row, *_list_study_writes()], _WRITE_COLUMNS, args.format)
@@ -85,7 +86,7 @@ def run_read(args: Namespace) -> None:
         seed=args.seed,
         warm_up=args.warm_up,
     )
-    settings = _read_settings(args)
+    settings = read_cluster_settings(args)
     result = look_up_rows(settings, args.table, load, args.state, lambda done: print_message(f"{done:,} look-ups"))
     row = _describe_times(args.state, result)
     _write_json(args.json, {**row, **_describe_run(load, result)})
@@ -170,19 +171,9 @@ def _write_json(path: Path | None, written: Mapping[str, Any]) -> None:
         print_message(f"all figures are in {show_path(path)}")
 
 
-def _add_count(parser: ArgumentParser, flag: str, default: int, counted: str) -> None:
-    parser.add_argument(flag, metavar="N", type=int, default=default, help=f"{counted} (default {default:,})")
-
-
 def _add_shared(parser: ArgumentParser) -> None:
     default = LookupTable().name
     parser.add_argument("--table", metavar="T", default=default, help=f"the table (default {default})")
     parser.add_argument("--json", metavar="FILE", type=find_named_path, help="write all figures to FILE")
-    parser.add_argument(
-        "--properties", metavar="FILE", type=find_named_path, help="accumulo-client.properties of an existing cluster"
-    )
+    add_cluster(parser)
     add_format(parser)
-
-
-def _read_settings(args: Namespace) -> Settings:
-    return read_settings(args, client_properties=args.properties)

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
-from watchfloor.api.cli.terminal.context import print_message, read_settings
+from watchfloor.api.cli.terminal.context import print_message
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
 from watchfloor.loadgen.ycsb.workloads import TABLE
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.files.paths import describe_error, find_named_path, show_path
 
+from .suite_options import add_cluster, add_number, read_cluster_settings
+
 if TYPE_CHECKING:
     from watchfloor.loadgen.ycsb.ycsb_client import YcsbResult
-    from watchfloor.schema.settings.settings import Settings
 
 POSITION = 92
 _COLUMNS = ("operation", "operations", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms", "returns")
@@ -27,18 +28,18 @@ def register(add: AddCommand) -> None:
     add_format(parser)
     actions = parser.add_subparsers(metavar="[load | run WORKLOAD]")
     load = actions.add_parser("load", help="create a table and load YCSB's records into it", allow_abbrev=False)
-    _add_count(load, "--records", 10_000, "records")
-    _add_count(load, "--fields", 10, "fields of a record")
-    _add_count(load, "--field-length", 100, "bytes of a field")
-    _add_count(load, "--tablets", 20, "tablets of the new table")
-    _add_count(load, "--threads", 1, "threads of the client")
+    add_number(load, "--records", 10_000, "records")
+    add_number(load, "--fields", 10, "fields of a record")
+    add_number(load, "--field-length", 100, "bytes of a field")
+    add_number(load, "--tablets", 20, "tablets of the new table")
+    add_number(load, "--threads", 1, "threads of the client")
     load.add_argument("--again", action="store_true", help="drop a table that was loaded before, and load it anew")
     _add_shared(load)
     load.set_defaults(run=load_table)
     run = actions.add_parser("run", help="run a workload on a table that was loaded", allow_abbrev=False)
     run.add_argument("workload", metavar="WORKLOAD", help="A to F, or insert")
-    _add_count(run, "--operations", 10_000, "operations")
-    _add_count(run, "--threads", 1, "threads of the client")
+    add_number(run, "--operations", 10_000, "operations")
+    add_number(run, "--threads", 1, "threads of the client")
     run.add_argument(
         "--target", metavar="R", type=int, help="operations a second that all threads aim at (default: as they can)"
     )
@@ -69,7 +70,7 @@ def load_table(args: Namespace) -> int:
     request = LoadRequest(
         args.table, args.records, args.fields, args.field_length, args.tablets, args.threads, args.again
     )
-    result = load_records(_read_settings(args), request, args.out)
+    result = load_records(read_cluster_settings(args), request, args.out)
     print_message(f"{args.table}: {args.records:,} records, {_format_speed(result)}")
     return _print_result(args, result)
 
@@ -87,7 +88,7 @@ def run_one(args: Namespace) -> int:
     workload = find_workload(args.workload)
     _require_writable(args.out)
     request = RunRequest(workload, args.table, args.operations, args.threads, args.target, args.flush, buffer)
-    result = run_workload(_read_settings(args), request, args.out)
+    result = run_workload(read_cluster_settings(args), request, args.out)
     print_message(f"{workload.name} ({workload.about}): {_format_speed(result)}")
     reads, missed = result.output.count("READ"), result.output.count("READ", "NOT_FOUND")
     if missed:
@@ -137,18 +138,8 @@ def _format_speed(result: YcsbResult) -> str:
     return f"{output.operations_per_second:,.0f} operations/s in {output.seconds:.1f} s"
 
 
-def _add_count(parser: ArgumentParser, flag: str, default: int, counted: str) -> None:
-    parser.add_argument(flag, metavar="N", type=int, default=default, help=f"{counted} (default {default:,})")
-
-
 def _add_shared(parser: ArgumentParser) -> None:
     parser.add_argument("--table", metavar="T", default=TABLE, help=f"the table (default {TABLE})")
     parser.add_argument("--out", metavar="FILE", type=find_named_path, help="keep YCSB's own output in FILE")
-    parser.add_argument(
-        "--properties", metavar="FILE", type=find_named_path, help="accumulo-client.properties of an existing cluster"
-    )
+    add_cluster(parser)
     add_format(parser)
-
-
-def _read_settings(args: Namespace) -> Settings:
-    return read_settings(args, client_properties=args.properties)

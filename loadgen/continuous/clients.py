@@ -33,23 +33,38 @@ class RunningClients:
 
     def __init__(self, clients: Sequence[ClientProcess], heard: Heard) -> None:
         self._clients, self._heard, self._lock = clients, heard, threading.Lock()
+        self._have_ended = threading.Event()
         self.records: list[list[Record]] = [[] for _ in clients]
 
     def wait(self) -> list[list[Record]]:
         """Returns the records of each client when all have ended.
 
-        Raises the first client's ``StoreError``, after the others have been asked to stop.
+        Raises the first client's ``StoreError``, after the others have been asked to stop. All are asked, too, when the
+        waiting is interrupted.
         """
         with ThreadPoolExecutor(len(self._clients)) as pool:
             running = [pool.submit(self._listen, number) for number in range(len(self._clients))]
-            for one in running:
-                one.result()
+            try:
+                for one in running:
+                    one.result()
+            except BaseException:
+                self.stop()  # The pool ends when they have ended.
+                raise
+            finally:
+                self._have_ended.set()
         return self.records
 
     def stop(self) -> None:
         """Asks all clients to stop at the next place at which they may."""
         for client in self._clients:
             client.ask_to_stop()
+
+    def stop_after(self, seconds: float) -> None:
+        """Asks all clients to stop ``seconds`` after the last of them has begun its work."""
+        for client in self._clients:
+            client.has_begun.wait()
+        if not self._have_ended.wait(seconds):
+            self.stop()
 
     def _listen(self, number: int) -> None:
         try:
@@ -89,16 +104,11 @@ def start_clients(
 def run_clients(
     settings: Settings, kind: ClientKind, clients: int, seed: int, *, seconds: float | None = None
 ) -> list[list[Record]]:
-    """Runs clients to their end, or asks them to stop after ``seconds``; returns the records of each."""
-    with start_clients(settings, kind, clients, seed) as running:
-        if seconds is None:
-            return running.wait()
-        timer = threading.Timer(seconds, running.stop)
-        timer.start()
-        try:
-            return running.wait()
-        finally:
-            timer.cancel()
+    """Runs clients to their end, or asks them to stop after ``seconds`` of work; returns the records of each."""
+    with start_clients(settings, kind, clients, seed) as running, ThreadPoolExecutor(1) as pool:
+        if seconds is not None:
+            pool.submit(running.stop_after, seconds)
+        return running.wait()
 
 
 def find_span(records: Sequence[Sequence[Record]], first: str, last: str) -> float:

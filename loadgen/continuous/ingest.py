@@ -49,12 +49,12 @@ class IngestOptions:
         """Returns the kind of client, whose heap holds a buffer and two rounds of lists."""
         heap = 384 + (3 * self.buffer + 64 * self.interval) // 1_000_000
         options: dict[str, Any] = {**asdict(self), "visibilities": list(self.visibilities), **rows.to_options()}
-        return ClientKind("Ingest", options, f"{heap}m")
+        return ClientKind("ingest.Ingest", options, f"{heap}m")
 
     def make_plain_client(self, rows: TableRows) -> ClientKind:
         """Returns the client of the plainest loop with the same buffers (``PlainIngest``), with which to compare."""
         made = self.make_client(rows)
-        return ClientKind("PlainIngest", made.options, made.heap)
+        return ClientKind("ingest.PlainIngest", made.options, made.heap)
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,8 @@ def open_session(
                 try:
                     yield session
                 finally:
-                    session.close()
+                    if home is not None:  # A stack of its own goes with all that is in it.
+                        session.close()
         finally:
             if home is None:
                 stop_stack(settings, report=lambda line: print_progress(f"  {line}"))

@@ -1,4 +1,4 @@
-"""``watchfloor bench``, ``report`` and ``compare``: run one experiment or all of them, and evaluate run folders.
+"""``watchfloor bench`` and ``compare``: run one experiment or all of them, and compare run folders.
 
 Read ``bench.py`` first, then ``suite.py``.
 """

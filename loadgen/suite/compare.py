@@ -14,10 +14,10 @@ from watchfloor.api.formats.visible import escape_line_controls
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.harness.measurement.table import align_columns, format_number
+from watchfloor.loadgen.report.run_folder import SuiteRun, read_run
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.files.paths import show_path
 
-from .run_folder import SuiteRun, read_run
 from .verdicts import (
     INTERVAL_LEVEL,
     RISK,

@@ -20,6 +20,8 @@ from watchfloor.loadgen.experiments.registry import list_names, load_experiment
 from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.measurement import current_time
 from watchfloor.loadgen.harness.session import print_progress
+from watchfloor.loadgen.report.report import require_libraries, write_report
+from watchfloor.loadgen.report.run_folder import RunFolder
 from watchfloor.schema.errors import UserError, suggest_names
 from watchfloor.schema.files.paths import find_named_path, find_path, show_path
 from watchfloor.schema.settings.load import load_settings
@@ -29,8 +31,6 @@ from watchfloor.store.stack.stack import start_stack, stop_stack
 
 from .child_process import run_child
 from .progress import SuiteProgress
-from .report import require_libraries, write_report
-from .run_folder import RunFolder
 from .surroundings import describe_machine, find_versions
 
 SUMMARY = "every experiment, one after the other, into a folder; then a report of all"

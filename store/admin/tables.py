@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -45,9 +45,7 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
     _create_namespace(connection, source_namespace(source.name), readers)
     splits = shard_names(source.shards)[1:]
     names = source_tables(source)
-    # In parallel, because a table mostly waits for the manager. This takes two thirds of the time.
-    with JavaThreadPool(len(names)) as pool:
-        list(pool.map(lambda name: _create_table(connection, name, splits, _choose_properties(source, name)), names))
+    _call_for_each(names, lambda name: _create_table(connection, name, splits, _choose_properties(source, name)))
 
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
@@ -80,10 +78,10 @@ def flush_table(connection: Connection, table: str) -> None:
     connection.client.tableOperations().flush(table, None, None, True)
 
 
-def compact_tables(connection: Connection, tables: Iterable[str]) -> None:
+def compact_tables(connection: Connection, tables: Sequence[str]) -> None:
     """Merges the files of each tablet, with the entries in memory, into one file. Returns when that is done."""
-    for table in tables:
-        connection.client.tableOperations().compact(table, None, None, True, True)
+    operations = connection.client.tableOperations()
+    _call_for_each(tables, lambda name: operations.compact(name, None, None, True, True))
 
 
 def compact_source(connection: Connection, source: Source) -> None:
@@ -94,9 +92,7 @@ def compact_source(connection: Connection, source: Source) -> None:
 def begin_file_compactions(connection: Connection, tables: Sequence[str]) -> None:
     """Begins to write all files of the tables anew, without entries in memory. Does not wait for the end of this."""
     operations = connection.client.tableOperations()
-    # In parallel, because the manager needs some time for each.
-    with JavaThreadPool(len(tables)) as pool:
-        list(pool.map(lambda name: operations.compact(name, None, None, False, False), tables))
+    _call_for_each(tables, lambda name: operations.compact(name, None, None, False, False))
 
 
 def delete_rows(connection: Connection, table: str, rows: Iterable[bytes]) -> None:
@@ -112,8 +108,7 @@ def drop_source(connection: Connection, source: Source) -> None:
     The servers look at all sightings for those of the source.
     """
     client: Any = connection.client
-    for table in source_tables(source):
-        drop_table(connection, table)
+    _call_for_each(source_tables(source), lambda table: drop_table(connection, table))
     name = source_namespace(source.name)
     if client.namespaceOperations().exists(name):
         client.namespaceOperations().delete(name)
@@ -124,6 +119,12 @@ def drop_source(connection: Connection, source: Source) -> None:
     everything = [jpype.JClass("org.apache.accumulo.core.data.Range")()]
     _delete_ranges(connection, SIGHTINGS_TABLE, everything, sorted(collect_labels(source)), setting)
     delete_rows(connection, SOURCES_TABLE, [source.name.encode()])
+
+
+def _call_for_each(tables: Sequence[str], act: Callable[[str], None]) -> None:
+    """Calls ``act`` with each table, with all at the same time, because each mostly waits for the manager."""
+    with JavaThreadPool(len(tables)) as pool:
+        list(pool.map(act, tables))
 
 
 def _delete_ranges(

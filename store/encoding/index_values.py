@@ -28,6 +28,11 @@ def to_index_value(value: bytes) -> bytes:
     return value[:CUT_BYTES] + blake2b(value, digest_size=CUT_DIGEST).digest()
 
 
+def may_be_cut(value: bytes) -> bool:
+    """Returns whether a value of an index row may stand for a longer one."""
+    return len(value) == CUT_BYTES + CUT_DIGEST
+
+
 def to_index_values(column: pa.BinaryArray) -> pa.BinaryArray:
     """Returns encoded values as they stand in index rows."""
     longest = pc.max(pc.binary_length(column)).as_py()
@@ -62,7 +67,7 @@ def decode_index_value(kind: FieldType, value: bytes) -> object:
     It decodes value by value, for lists of a few top values. A string that was cut becomes its first characters and an
     ellipsis.
     """
-    if kind is FieldType.STRING and len(value) == CUT_BYTES + CUT_DIGEST:
+    if kind is FieldType.STRING and may_be_cut(value):
         # A whole value of this length decodes; a value that ends with a hash hardly ever does.
         with suppress(UnicodeDecodeError):
             return value.decode()

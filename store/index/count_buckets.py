@@ -70,6 +70,15 @@ def widen_to_hours(since: int, until: int) -> Span:
     return since // HOUR * HOUR, -(-until // HOUR) * HOUR
 
 
+def merge_hours(hours: np.ndarray) -> list[Span]:
+    """Returns the spans of ascending hours, newest first; hours that touch become one span."""
+    if not len(hours):
+        return []
+    first = np.concatenate(([True], np.diff(hours) > HOUR))
+    starts, ends = hours[first], hours[np.append(first[1:], True)] + HOUR
+    return list(zip(starts[::-1].tolist(), ends[::-1].tolist(), strict=True))
+
+
 def make_bucket_row(source: Source, term: FieldValue | None) -> bytes:
     """Returns the aggregate row of ``field = value``, or with ``term`` None the row that counts all events."""
     name = TOTAL if term is None else term[0].name

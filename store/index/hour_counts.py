@@ -20,10 +20,11 @@ _MOST_CELLS = 1 << 20
 class ValueHours:
     """The number of events (``counts``) of each value and hour (since 1970) that occur.
 
-    ``codes`` are positions in ``values``, which are distinct.
+    ``codes`` are positions in ``values``, which are distinct; ``newest`` has the time (µs) of each value's last event.
     """
 
     values: pa.BinaryArray
+    newest: np.ndarray
     codes: np.ndarray
     hours: np.ndarray
     counts: np.ndarray
@@ -45,7 +46,8 @@ class HourCounts:
         hours = times // HOUR
         first, span = int(hours.min()), int(hours.max() - hours.min()) + 1
         groups, counts = count_numbers(codes.astype(np.int64) * span + (hours - first), len(values) * span)
-        self._pending.append(ValueHours(values, groups // span, groups % span + first, counts))
+        newest = _find_newest(codes, times, len(values))
+        self._pending.append(ValueHours(values, newest, groups // span, groups % span + first, counts))
         if sum(len(part.codes) for part in self._pending) > _FOLD_AFTER:
             self._pending = [self.sum()]
 
@@ -63,7 +65,15 @@ class HourCounts:
         groups, of = np.unique(codes * span + (hours - first), return_inverse=True)
         sums = np.zeros(len(groups), np.int64)
         np.add.at(sums, of, counts)
-        return ValueHours(numbers.dictionary.take(ascending), groups // span, groups % span + first, sums)
+        newest = _find_newest(code_of, np.concatenate([p.newest for p in self._pending]), len(ascending))
+        return ValueHours(numbers.dictionary.take(ascending), newest, groups // span, groups % span + first, sums)
+
+
+def _find_newest(codes: np.ndarray, times: np.ndarray, values: int) -> np.ndarray:
+    """Returns the newest of the times of each of so many values; those that have none get one before all times."""
+    newest = np.full(values, np.iinfo(np.int64).min)
+    np.maximum.at(newest, codes, times)
+    return newest
 
 
 def count_numbers(numbers: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

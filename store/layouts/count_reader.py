@@ -19,8 +19,8 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Compare, Condition, Exists, InList, InQuery, Value
 from watchfloor.schema.source import Source
-from watchfloor.schema.times import END_OF_TIME
-from watchfloor.store.encoding.index_values import decode_index_value
+from watchfloor.schema.times import close_range
+from watchfloor.store.encoding.index_values import decode_index_value, may_be_cut
 from watchfloor.store.encoding.keys import DAY, HOUR, MAX_TIME, MINUTE
 from watchfloor.store.index.count_buckets import (
     Span,
@@ -32,11 +32,12 @@ from watchfloor.store.index.count_buckets import (
     make_cells,
     make_cover_cells,
     make_row_range,
+    merge_hours,
     read_counts,
     sum_buckets,
     widen_to_hours,
 )
-from watchfloor.store.index.few_values import has_few_values
+from watchfloor.store.index.few_values import are_few, begin_values
 from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.reader import Reader
 
@@ -90,7 +91,7 @@ class CountReader:
         """
         lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
         others = [condition for condition in conditions if condition not in lists]
-        low, high = 0 if since is None else since, END_OF_TIME if until is None else until
+        low, high = close_range(since, until)
         hours = make_bucket_cells(HOUR, widen_to_hours(low, high))
         with begin_counts(
             self._reader, self._source, make_row_range(make_bucket_row(self._source, None)), hours, "bucket"
@@ -98,7 +99,7 @@ class CountReader:
             found = self._estimate(others, low, high, None if thorough else self._layout.max_entries)
             buckets, events = sum_buckets(read)
         found |= self._estimate(lists, low, high, None if thorough else self._bound_list_entries(int(events.sum())))
-        busy = _merge_hours(buckets)
+        busy = merge_hours(buckets)
         # An end that is not given is taken from the events; the range is never negative.
         newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
         since = oldest if since is None else since
@@ -176,19 +177,6 @@ class CountReader:
         days = [start for _, start, _ in self._read_totals(make_cells("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
         return (min(days), max(days) + DAY) if days else None
 
-    def find_span(self, since: int | None, until: int | None) -> Span | None:
-        """Returns the time range in which open ends (None) are replaced by those of the events.
-
-        Returns None if it has an open end and holds no events.
-        """
-        if since is not None and until is not None:
-            return since, until
-        bounds = self.find_bounds()
-        if bounds is None:
-            return None
-        span = (bounds[0] if since is None else since, bounds[1] if until is None else until)
-        return span if span[0] < span[1] else None
-
     def rank_values(
         self, field: Field, since: int, until: int, limit: int, ascending: bool = False
     ) -> list[tuple[object, int]]:
@@ -202,11 +190,20 @@ class CountReader:
         best = heapq.nsmallest(limit, (counts or Counter()).items(), key=lambda item: (sign * item[1], item[0]))
         return [(decode_index_value(field.scalar, value), count) for value, count in best]
 
-    def count_few_values(self, field: Field, since: int, until: int, most: int) -> dict[object, int] | None:
-        """Returns the exact count of every value of an indexed field; None if it has more than ``most`` values."""
-        if not has_few_values(self._reader, self._source, field, most):
+    def count_few_values(self, field: Field, since: int, until: int, most: int) -> tuple[int, dict[object, int]] | None:
+        """Returns the number of all events, and the exact count of every value of an indexed field.
+
+        Returns None if it has more than ``most`` values, or one that is longer than index rows have them. Events that
+        arrive meanwhile may be counted among the values only.
+        """
+        with begin_values(self._reader, self._source, field, most) as values:
+            total = self.count_events(since, until)
+            if not are_few(values, most):
+                return None
+        counts = self._layout.counts.count_values(self._reader, self._source, Exists(field.name), since, until, most)
+        if counts is None or any(may_be_cut(value) for value in counts):
             return None
-        return self.count_chosen_values(Exists(field.name), since, until, most)
+        return total, _decode_values(field, counts)
 
     def count_chosen_values(self, condition: Condition, since: int, until: int, most: int) -> dict[object, int] | None:
         """Returns the exact count of every value of an indexed field that satisfies ``exists``, a prefix or a network.
@@ -216,8 +213,7 @@ class CountReader:
         counts = self._layout.counts.count_values(self._reader, self._source, condition, since, until, most)
         if counts is None:
             return None
-        field = self._source.find_field(condition.field)
-        return {decode_index_value(field.scalar, value): count for value, count in counts.items()}
+        return _decode_values(self._source.find_field(condition.field), counts)
 
     def _read_totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
         """Returns (row, start of the bucket, count) of these cells of the row that counts all events."""
@@ -233,13 +229,8 @@ class CountReader:
         return np.concatenate(times) if times else np.empty(0, np.int64)
 
 
-def _merge_hours(hours: np.ndarray) -> list[Span]:
-    """Returns the spans of ascending hours, newest first; hours that touch become one span."""
-    if not len(hours):
-        return []
-    first = np.concatenate(([True], np.diff(hours) > HOUR))
-    starts, ends = hours[first], hours[np.append(first[1:], True)] + HOUR
-    return list(zip(starts[::-1].tolist(), ends[::-1].tolist(), strict=True))
+def _decode_values(field: Field, counts: Counter[bytes]) -> dict[object, int]:
+    return {decode_index_value(field.scalar, value): count for value, count in counts.items()}
 
 
 def _split_minutes(edges: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:

@@ -15,7 +15,8 @@ import pyarrow as pa
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SIGHTINGS_TABLE
-from watchfloor.store.encoding.keys import HOUR, reverse_times
+from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array
+from watchfloor.store.encoding.keys import reverse_times
 from watchfloor.store.index.hour_counts import HourCounts, ValueHours
 from watchfloor.store.index.item_counts import make_constant_column
 from watchfloor.store.layout import TableWrite
@@ -54,25 +55,24 @@ class ItemSightings:
         """Returns an entry per value, in the order of the values."""
         starts = np.flatnonzero(np.concatenate(([True], np.diff(found.codes) != 0)))
         ends = np.append(starts[1:], len(found.codes))
-        newest = found.hours[ends - 1]
         cells = np.empty((len(found.hours), 2), ">u4")
-        cells[:, 0] = np.repeat(newest, ends - starts) - found.hours
+        cells[:, 0] = np.repeat(found.hours[ends - 1], ends - starts) - found.hours
         cells[:, 1] = found.counts
         offsets = pa.py_buffer(np.append(starts, len(cells)).astype(np.int32) * np.int32(HOUR_BYTES))
         columns = {
             "row": _make_dictionary(found.codes[starts], make_value_rows(found.values.to_pylist())),
-            "qualifier": self._make_qualifiers(field, newest),
+            "qualifier": self._make_qualifiers(field, found.newest[found.codes[starts]]),
             "visibility": make_constant_column(self._source.visibility_of(field).encode(), len(starts)),
             "value": pa.Array.from_buffers(pa.binary(), len(starts), [None, offsets, pa.py_buffer(cells)]),
         }
         return pa.RecordBatch.from_pydict(columns)
 
     def _make_qualifiers(self, field: Field, newest: np.ndarray) -> pa.DictionaryArray:
-        """Returns the qualifiers of entries, by their newest hours (since 1970)."""
+        """Returns the qualifiers of entries, by the times (µs) of their newest events."""
         distinct, of = np.unique(newest, return_inverse=True)
-        name = name_field(self._source.name, field.name) + self._item_id
-        return _make_dictionary(of, [bytes(time) + name for time in reverse_times(distinct * HOUR)])
+        name = pa.scalar(name_field(self._source.name, field.name) + self._item_id, pa.binary())
+        return _make_dictionary(of, join_bytes(to_binary_array(reverse_times(distinct)), name))
 
 
-def _make_dictionary(codes: np.ndarray, values: list[bytes]) -> pa.DictionaryArray:
+def _make_dictionary(codes: np.ndarray, values: list[bytes] | pa.BinaryArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(values, pa.binary()))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,8 @@ class ClientProcess:
 
     def __init__(self, name: str, process: subprocess.Popen[bytes]) -> None:
         self._name, self._process = name, process
+        self.has_begun = threading.Event()
+        """Set when the client, connected to the store, begins its work, or has ended."""
 
     @property
     def pid(self) -> int:
@@ -56,13 +59,19 @@ class ClientProcess:
         Raises ``UserError`` if its options do not fit, and ``StoreError`` if it fails or is killed.
         """
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            record: Record = orjson.loads(line)
-            if "refused" in record:
-                raise UserError(record["refused"])
-            if "error" in record:
-                raise StoreError(record["error"])
-            yield record
+        try:
+            for line in self._process.stdout:
+                record: Record = orjson.loads(line)
+                if "refused" in record:
+                    raise UserError(record["refused"])
+                if "error" in record:
+                    raise StoreError(record["error"])
+                if "begun" in record:
+                    self.has_begun.set()
+                else:
+                    yield record
+        finally:
+            self.has_begun.set()
         if status := self._process.wait():
             raise StoreError(f"the client {self._name} ended with the exit status {status}")
 

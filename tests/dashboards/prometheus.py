@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
+from missing import skip_test
 
 ROOT = Path(__file__).parents[2]
 FETCHED = ROOT / "build/prometheus/usr/bin"
@@ -24,10 +24,10 @@ FETCHED = ROOT / "build/prometheus/usr/bin"
 
 
 def find_program(name: str) -> str:
-    """Returns the path of ``prometheus`` or ``promtool``; skips the test if this machine lacks it."""
+    """Returns the path of ``prometheus`` or ``promtool``; skips the test if this machine lacks it (``missing.py``)."""
     found = shutil.which(name) or shutil.which(name, path=str(FETCHED))
     if found is None:
-        pytest.skip(f"no {name} here: `make test` fetches it as root on Debian")
+        skip_test(f"no {name} here: `make test` fetches it as root on Debian")
     return found
 
 

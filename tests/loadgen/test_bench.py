@@ -16,14 +16,15 @@ from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
 from watchfloor.loadgen.experiments.registry import list_names, load_experiment
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.harness.measurement.figure import Figure
-from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
+from watchfloor.loadgen.harness.measurement.metric import Goal, GoalSize, Metric
 from watchfloor.loadgen.harness.measurement.table import format_figures
 from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.loadgen.suite import bench
 from watchfloor.schema.definition import builtin_definitions
 
 DOC = (Path(__file__).parents[2] / "docs/measuring/bench.md").read_text()
-SPEED = Metric("speed", "m/s", "metres / seconds")
+SPEED = Metric("speed", "m/s", "metres / seconds", title="how fast it went")
 NAMES = list_names()
 
 
@@ -37,6 +38,21 @@ def test_goals_are_bounds_from_above_or_below() -> None:
     slow, fast = Figure(SPEED, (3.0,), goal=Goal(4, at_most=False)), Figure(SPEED, (3.0,), goal=Goal(4, at_most=True))
     assert (slow.meets_goal, fast.meets_goal, Figure(SPEED, (3.0,)).meets_goal) == (False, True, None)
     assert str(slow.goal) == "≥ 4"
+
+
+def test_a_goal_is_judged_from_its_size_on() -> None:
+    for measured, verdict in ((999, None), (1000, False), (2000, False)):
+        (figure,) = size_goals([Figure(SPEED, (3.0,), goal=Goal(4, at_most=False))], measured, 1000, "bicycles")
+        assert figure.meets_goal is verdict
+        told = f"not judged at this size: {measured} bicycles, the goal is for 1,000 and more"
+        assert figure.verdict == (told if verdict is None else "missed")
+        assert (told in format_figures([figure])) == (verdict is None)
+
+
+def test_goals_of_answers_are_for_runs_of_all_sizes() -> None:
+    wrong = Metric("wrong", "", "wrong answers", better="lower", exact=True)
+    (figure,) = size_goals([Figure(wrong, (3.0,), goal=Goal(0, at_most=True))], 1, 1000, "bicycles")
+    assert (figure.meets_goal, figure.verdict) == (False, "missed")
 
 
 def test_the_table_names_what_missed_its_goal() -> None:
@@ -58,7 +74,7 @@ def test_small_numbers_keep_two_digits() -> None:
 def test_the_table_says_what_is_noted_of_a_figure() -> None:
     figures = [Figure(SPEED, (3.0,), note="a train is ahead"), Figure(SPEED, (3.0,), goal=Goal(2, False), note="late")]
     lines = format_figures(figures).splitlines()
-    assert "a train is ahead" in lines[1] and "met late" in lines[2]
+    assert "a train is ahead" in lines[1] and "met; late" in lines[2]
     assert figures[0].to_json()["note"] == "a train is ahead"
 
 
@@ -66,11 +82,13 @@ def test_a_figure_is_read_back_from_its_json() -> None:
     figures = [
         Figure(SPEED, (3.0, 5.0), {"by": "a bicycle"}, Goal(6, at_most=False), note="late"),
         Figure(SPEED, (3.0,), derived=2.5, goal=Goal(0.25, at_most=True)),
+        Figure(SPEED, (3.0,), goal=Goal(0.25, True, GoalSize(10, 1000, "bicycles"))),
         Figure(Metric("waiting", "ms", "from due to done", "99th percentile"), (1.0, 2.0), at=(0.5, 1.0)),
     ]
     for figure in figures:
         definitions = {figure.metric.name: figure.metric.definition}
-        assert Figure.from_json(json.loads(json.dumps(figure.to_json())), definitions) == figure
+        titles = {figure.metric.name: figure.metric.title}
+        assert Figure.from_json(json.loads(json.dumps(figure.to_json())), definitions, titles) == figure
 
 
 def test_shuffled_each_case_comes_after_each_other() -> None:

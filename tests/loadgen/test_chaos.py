@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import chaos_fault
 import pytest
 
 from watchfloor.loadgen.experiments.chaos.answers.answer_checks import AnswerChecker, Differences, parse_micros
@@ -170,3 +171,11 @@ def test_rows_that_came_before_a_stream_was_cut_off_are_checked_too(truth: Sourc
     cut = replace(answer(rows[:10]), outcome="cut off", body={})
     assert check(truth, cut, {0}) == []
     assert "twice" in check(truth, replace(cut, rows=(*rows[:10], rows[9])), {0})[0]
+
+
+def test_the_copy_with_a_fault_differs_by_the_flush_alone(tmp_path: Path) -> None:
+    """`make chaos-fault` runs it; this fails when the worker no longer reads as the fault expects."""
+    chaos_fault.make_faulty_copy(tmp_path)
+    faulty, right = ((root / chaos_fault.READER).read_text() for root in (tmp_path / "watchfloor", chaos_fault.PROJECT))
+    assert faulty.replace(chaos_fault.NO_FLUSH, chaos_fault.FLUSH) == right != faulty
+    compile(faulty, chaos_fault.READER, "exec")

@@ -31,11 +31,11 @@ def test_bad_options_are_refused(wrong: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_the_published_rate_of_a_client_is_shown_beside_ours() -> None:
-    of = {"clients": "2 clients", "tservers": "1 tserver", "load": "closed loop"}
+    of = {"clients": "2 clients", "tservers": "1 tablet server", "load": "closed loop"}
     figure = make_published_figure([Figure(CLIENT_RATE, (20.0, 30.0), of)])
     assert (figure.value, figure.metric.unit, figure.metric.better) == (1.1, "MB/s", None)
     assert "O'Gwynn, IEEE HPEC 2014 (arXiv 1407.5661), section V" in figure.note and figure.note.endswith(
-        "ours: 25.0 (2 clients, 1 tserver)"
+        "ours: 25.0 (2 clients, 1 tablet server)"
     )
 
 

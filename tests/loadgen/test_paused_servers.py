@@ -156,17 +156,17 @@ def test_a_small_run_has_every_figure_and_spreads_tablets_over_the_servers(
     assert len(found) == len(figures)
     assert len(list_tablet_servers(session.store.connection)) == 2
 
-    of = ("2 clients", "2 tservers", "closed loop")
+    of = ("2 clients", "2 tablet servers", "closed loop")
     rate, whole = found["steady_events_per_second", *of], found["instantaneous_events_per_second", *of]
     assert whole.at[0] < found["steady_state_seconds", *of].at[0] < rate.at[0] < rate.at[-1] < whole.at[-1] + STEP
     assert found["rate_variation", *of].value == pytest.approx(found["rate_variance", *of].value ** 0.5 / rate.value)
-    assert found["saturation_clients", "2 tservers"].value == 2
-    assert found["saturation_events_per_second", "2 tservers"].value == rate.value > 0
+    assert found["saturation_clients", "2 tablet servers"].value == 2
+    assert found["saturation_events_per_second", "2 tablet servers"].value == rate.value > 0
 
     per_client = found["megabytes_per_second_per_client", *of]
     assert per_client.value == pytest.approx(found["steady_megabytes_per_second", *of].value / 2)
 
-    of = ("2 tservers", "open loop", "120 %")
+    of = ("2 tablet servers", "open loop", "120 %")
     latency, service = found["item_latency_ms", *of], found["item_service_ms", *of]
     assert latency.note == "by 2 clients"
     assert all(a >= b for a, b in zip(latency.samples, service.samples, strict=True))

@@ -21,6 +21,7 @@ from watchfloor.loadgen.experiments.encodings import run as encodings
 from watchfloor.loadgen.experiments.registry import draw_pictures, load_experiment
 from watchfloor.loadgen.experiments.responsiveness import run as responsiveness
 from watchfloor.loadgen.experiments.stats import run as stats
+from watchfloor.loadgen.experiments.stats.questions import list_questions
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness import cpu_usage
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
@@ -38,7 +39,7 @@ SMALL = {
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "cancel": ["--events", "10000", "--repeats", "2"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
-    "continuous": ["--entries", "3000", "--interval", "300", "--repeats", "1", "--seconds", "1"],
+    "continuous": ["--entries", "3000", "--repeats", "1", "--seconds", "1"],
     "crossover": ["--events", "10000", "--turns", "1"],
     "export": ["--events", "10000", "--repeats", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],
@@ -72,6 +73,8 @@ SMALL = {
     "ycsb": ["--records", "100", "--operations", "100", "--threads", "2", "--workloads", "D", "--buffers", "100000"],
 }
 
+ONE_FEED = "proxy.events"
+
 
 @pytest.mark.parametrize("name", SMALL)
 def test_small_runs_write_all_and_leave_nothing(
@@ -86,6 +89,7 @@ def test_small_runs_write_all_and_leave_nothing(
     monkeypatch.setattr(cpu_usage, "_IDLE_CORES", 1000.0)
     monkeypatch.setattr(rounds, "WARM_UP_SECONDS", 0.0)
     monkeypatch.setattr(stats, "WARM_UP_SECONDS", 0.0)
+    monkeypatch.setattr(stats, "list_questions", lambda rank: [q for q in list_questions(rank) if q.feed == ONE_FEED])
     monkeypatch.setattr(blocks, "CASES", [case for case in blocks.CASES if case.workers == 1][:4])
     monkeypatch.setattr(encodings, "SIZES", encodings.SIZES[:1])
     monkeypatch.setattr(encodings, "CODECS", encodings.CODECS[-1:])

@@ -17,6 +17,7 @@ from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import LoadCase, load_file, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
@@ -33,18 +34,26 @@ from .plot import draw
 LEAST_EVENTS = 10_000
 WARM_UP = 3
 FIRST_ROWS = 100
+GOALS_FROM = 1_000_000
+"""The number of events from which on the goals apply."""
 PAUSE_SECONDS = 0.05
 """The pause after a query that was ended early, in which the servers finish the batches that were requested ahead."""
 OURS = "density"
 
-ROW = Metric("row_ms", "ms", "from the call of the query service to the row in the caller's hands, planning included")
-BATCHES = Metric("query_batches", "", "query batches until the last row")
+ROW = Metric(
+    "row_ms",
+    "ms",
+    "from the call of the query service to the row in the caller's hands, planning included",
+    title="time to a row",
+)
+BATCHES = Metric("query_batches", "", "query batches until the last row", title="query batches until the last row")
 TO_BEST = Metric(
     "density_to_best",
     "",
     "median row_ms of the policy density / the lowest median row_ms of any policy, itself included; samples: its turns "
     "/ that policy's",
     better="lower",
+    title="policy density / best policy, ratio of times to a row",
 )
 
 _FIRST = ("1", str(FIRST_ROWS))
@@ -52,7 +61,7 @@ _FIRST = ("1", str(FIRST_ROWS))
 
 
 def add_options(parser: ArgumentParser) -> None:
-    add_count(parser, "--events", 1_000_000, "proxy events")
+    add_count(parser, "--events", GOALS_FROM, "proxy events")
     add_count(parser, "--turns", 9, "samples of each case")
     add_count(parser, "--first-turns", 51, "samples of the 1st and the 100th row")
 
@@ -73,7 +82,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         service = QueryService(store)
         first = _time_policies(service, source.name, values, options.first_turns, FIRST_ROWS)
         whole = _time_policies(service, source.name, values, options.turns)
-    return list(_make_figures(first, whole))
+    return size_goals(_make_figures(first, whole), options.events, GOALS_FROM, "events")
 
 
 def _time_policies(
@@ -126,8 +135,8 @@ EXPERIMENT = Experiment(
     name="batching",
     summary="batching policies: time to the 1st, 100th, 1,000th and last row of dense, middling and rare values",
     metrics=(ROW, BATCHES, TO_BEST),
-    quick_options=("--events", "50000", "--turns", "2", "--first-turns", "5"),
-    quick_seconds=48,
+    quick_options=("--events", "50000", "--turns", "1", "--first-turns", "2"),
+    quick_seconds=32,
     add_options=add_options,
     run=run,
     draw=draw,

@@ -24,7 +24,7 @@ from watchfloor.loadgen.experiments.peers.figures import (
 from watchfloor.loadgen.harness.cpu_usage import MACHINE
 from watchfloor.loadgen.harness.loads import EventFile, LoadCase, LoadTiming, LogFile, make_case_labels
 from watchfloor.loadgen.harness.measurement.figure import Figure
-from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.measurement.metric import Goal, GoalSize, Metric
 from watchfloor.store.bulk.tablet_files import TableFiles
 
 LOAD = Metric(
@@ -32,20 +32,27 @@ LOAD = Metric(
     "events/s",
     "events / seconds: from the first work item taken by a worker to the last one durable, with index and counts; of "
     "the others: until the events are in the table for good",
+    title="speed of a load",
 )
-LOAD_BYTES = Metric("load_megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / the same seconds")
+LOAD_BYTES = Metric(
+    "load_megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / the same seconds", title="speed of a load"
+)
 CPU = Metric(
     "cpu_seconds_per_million_events",
     "s",
     "CPU seconds, user and system, of a process and a kind of its threads in that time / millions of events",
+    title="processor time for a million events",
 )
-BUSY = Metric("busy_cores", "cores", "CPU seconds of all that ran on the machine in that time / its seconds")
+BUSY = Metric(
+    "busy_cores", "cores", "CPU seconds of all that ran on the machine in that time / its seconds", title="busy cores"
+)
 ENTRIES = Metric(
     "entries_per_event",
     "",
     "entries in the files of a table, compacted to one a tablet / events",
     better="lower",
     exact=True,
+    title="entries for each event",
 )
 DISK = Metric(
     "disk_share",
@@ -53,38 +60,54 @@ DISK = Metric(
     "bytes of the files of a table, compacted to one a tablet, or of the other engine's data / bytes of the file",
     better="lower",
     exact=True,
+    title="size on the disk, share of the file",
 )
 FIRST = Metric(
     "first_rows_ms",
     "ms",
     "from the call of the query service to its first rows in the caller's hands, planning included; no limit",
+    title="time to the first rows",
 )
 GROWTH = Metric(
     "first_rows_growth",
     "",
     "median first_rows_ms with all events / median with a tenth of them; samples: turn by turn",
     better="lower",
+    title="time to the first rows with ten times the events / with a tenth, ratio",
 )
-ANSWER = Metric("answer_ms", "ms", "from the question to all of its rows, as Arrow, in the caller's hands")
+ANSWER = Metric(
+    "answer_ms",
+    "ms",
+    "from the question to all of its rows, as Arrow, in the caller's hands",
+    title="time of a whole answer",
+)
 PROFILE = Metric(
     "profile_ms",
     "ms",
     "of an answer, the question asked again and again after the rounds: by the clock, and CPU time, user and system, "
     "of the process that asks, of the tablet servers, or of the other engine's",
     statistic="mean",
+    title="time of an answer by where it is spent",
 )
-SCAN = Metric("scan_events_per_second", "events/s", "events of the table, not those found / seconds of a whole answer")
+SCAN = Metric(
+    "scan_events_per_second",
+    "events/s",
+    "events of the table, not those found / seconds of a whole answer",
+    title="speed of a scan",
+)
 LAYOUTS = Metric(
     "block_to_cell",
     "",
-    "the block layout's median / the cell layout's, of the metric named, both with as many events: a tenth of all if "
+    "the block layout's median / the cell layout's, of what is named, both with as many events: a tenth of all if "
     "nothing else is said; samples: turn by turn",
+    title="block layout / cell layout, ratio",
 )
 BULK = Metric(
     "bulk_to_live",
     "",
     "median load_events_per_second of one worker that writes in bulk / of one that writes live; samples: turn by turn",
     better="higher",
+    title="bulk load / live load, ratio of speeds",
 )
 PEER = Metric(
     "peer_to_block",
@@ -92,6 +115,7 @@ PEER = Metric(
     "median seconds, or bytes, of the other engine / those of the block layout with one worker: below 1 the other is "
     "ahead; samples: turn by turn",
     better="higher",
+    title="other engine / block layout, ratio of times or sizes",
 )
 METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, PROFILE, LAYOUTS, BULK, PEER, SAME)
 
@@ -219,17 +243,17 @@ def _compare_layouts(results: BlockResults) -> Iterator[Figure]:
         if case.layout == "cell":
             cells, blocks = ([e.seconds for e in results.loads[c]] for c in (case, replace(case, layout="block")))
             blocks = blocks[-len(cells) :]  # a case that is not loaded in every turn is loaded in the last
-            labels = {"metric": LOAD.name, **make_case_labels(case, results.find_file(case))}
+            labels = {"of": LOAD.title, **make_case_labels(case, results.find_file(case))}
             del labels["engine"]
             goal = _make_goal(results, 8, at_most=False) if case.file == "whole" else None
             yield make_ratio(LAYOUTS, cells, blocks, labels, goal)
     names = ("block", "cell")
     block, cell = (_sum_tables(results.disk[LoadCase(name, file="tenth", workers=1)]) for name in names)
-    yield make_ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
-    yield make_ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
+    yield make_ratio(LAYOUTS, [block.entries], [cell.entries], {"of": ENTRIES.title})
+    yield make_ratio(LAYOUTS, [block.bytes], [cell.bytes], {"of": DISK.title})
     for question in list_scan_questions():
         seconds = {name: results.answers[name, results.tenth.events, question.name].seconds for name in names}
-        labels = {"metric": SCAN.name, "question": question.name}
+        labels = {"of": SCAN.title, "question": question.name}
         yield make_ratio(LAYOUTS, seconds["cell"], seconds["block"], labels)
 
 
@@ -255,8 +279,8 @@ def _asks_newest(question: EngineQuestion) -> bool:
     return question.kind is QuestionKind.NEWEST
 
 
-def _make_goal(results: BlockResults, limit: float, at_most: bool) -> Goal | None:
-    return Goal(limit, at_most) if results.whole.events >= GOALS_FROM else None
+def _make_goal(results: BlockResults, limit: float, at_most: bool) -> Goal:
+    return Goal(limit, at_most, GoalSize(results.whole.events, GOALS_FROM, "events"))
 
 
 def _sum_tables(tables: Mapping[str, TableFiles]) -> TableFiles:

@@ -8,7 +8,7 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import general
 from watchfloor.loadgen.harness.plots.canvas import Sketch
 from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
-from watchfloor.loadgen.harness.plots.labels import label_axis
+from watchfloor.loadgen.harness.plots.engine_names import spell_engine
 
 _PLAIN_METRICS = ("load_megabytes_per_second", "first_rows_ms", "block_to_cell", "peer_to_block")
 _BY_QUESTION = {"answer_ms": "Time of whole answers", "scan_events_per_second": "Events looked at in a second"}
@@ -24,14 +24,14 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
         for events in dict.fromkeys(figure.labels["events"] for figure in timed):
             answered = [figure for figure in timed if figure.labels["events"] == events]
             rows = [
-                DotRow(q, {f.labels["engine"]: f for f in answered if f.labels["question"] == q})
+                DotRow(q, {spell_engine(f.labels["engine"]): f for f in answered if f.labels["question"] == q})
                 for q in _list_questions(answered)
             ]
             yield draw_dots(
                 f"{name}-{events.replace(',', '')}",
                 f"{shows}, of {events} events. {general.READING_HINT}.",
                 rows,
-                label_axis(answered[0]),
+                answered[0].metric.titled_unit,
             )
 
 

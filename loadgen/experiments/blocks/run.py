@@ -42,7 +42,7 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.files.paths import find_named_path
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import compact_source
+from watchfloor.store.admin.tables import compact_tables, source_tables
 from watchfloor.store.bulk.tablet_files import TableFiles, read_table_files
 from watchfloor.store.store import Store
 
@@ -91,7 +91,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": describe_access_log(log.resolve())}
     with open_peers(SQL_PEERS) as (peers, left_out):
         loads, peer_loads, sources = _load_turns(session, files, whole, peers, options.loads)
-        disk = {case: _measure_disk(session, source) for case, source in sources.items()}
+        disk = _measure_disk(session, sources)
         await_rest(session.settings)
         with Store.open(session.settings, role="query") as store:
             ours = {
@@ -146,10 +146,10 @@ def _is_kept(case: LoadCase) -> bool:
     return case.workers == 1 and case.mode == "live" and (case.layout, case.file) != ("cell", "whole")
 
 
-def _measure_disk(session: BenchSession, source: Source) -> dict[str, TableFiles]:
-    """Compacts a source's tables and returns the sizes of their files."""
-    compact_source(session.store.connection, source)
-    return read_table_files(session.store, source)
+def _measure_disk(session: BenchSession, sources: Mapping[LoadCase, Source]) -> dict[LoadCase, dict[str, TableFiles]]:
+    """Compacts the tables of the sources and returns the sizes of their files."""
+    compact_tables(session.store.connection, [table for source in sources.values() for table in source_tables(source)])
+    return {case: read_table_files(session.store, source) for case, source in sources.items()}
 
 
 def _make_participants(
@@ -217,10 +217,11 @@ EXPERIMENT = Experiment(
     name="blocks",
     summary="the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports",
     metrics=METRICS,
-    quick_options=("--events", "20000", "--loads", "1", "--repeats", "3"),
-    quick_seconds=101,
+    quick_options=("--events", "20000", "--loads", "1", "--repeats", "1"),
+    quick_seconds=70,
     add_options=add_options,
     run=run,
+    beside_engines=True,
     draw=draw,
     heap="512m",
     tserver_heap="3g",

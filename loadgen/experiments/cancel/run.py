@@ -13,6 +13,7 @@ from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import LoadCase, load_file, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.query.preparation.request import QueryRequest
@@ -24,6 +25,8 @@ from watchfloor.store.store import Store
 
 WARM_UP = 3
 PATIENCE = 30.0
+GOALS_FROM = 1_000_000
+"""The number of events from which on the goals apply."""
 """The seconds after which a session counts as one that never ends."""
 UNMATCHED_FILTER = " or ".join(f"path ~ /[{letter}]\\d[^\\w].*[,;]{letter}/" for letter in "abcdefghijkl")
 """A filter that no event matches, and that keeps the servers busy long enough to be cancelled meanwhile."""
@@ -32,18 +35,30 @@ FREE = Metric(
     "caller_free_ms",
     "ms",
     "from the call of close to the end of the iteration over the query, in whichever thread it is",
+    title="time until the caller is free",
 )
 STOPPED = Metric(
     "reading_ends_ms", "ms", "from the call of close until no tablet server reads for the query: the sessions that are "
-    "left were closed, and wait to be tidied away",
+    "left were closed, and wait to be tidied away", title="time until no server reads",
 )  # fmt: skip
-GONE = Metric("sessions_gone_ms", "ms", "from the call of close until no tablet server knows of a session of the query")
-SLOWEST = Metric("slowest_ms", "ms", "the largest sample of sessions_gone_ms", "max")
+GONE = Metric(
+    "sessions_gone_ms",
+    "ms",
+    "from the call of close until no tablet server knows of a session of the query",
+    title="time until all sessions are gone",
+)
+SLOWEST = Metric(
+    "slowest_ms",
+    "ms",
+    "the largest sample of sessions_gone_ms",
+    "max",
+    title="longest time until all sessions are gone",
+)
 METRICS = (FREE, STOPPED, GONE, SLOWEST)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    add_count(parser, "--events", 1_000_000, "proxy events")
+    add_count(parser, "--events", GOALS_FROM, "proxy events")
     add_count(parser, "--repeats", 20, "samples of each case")
 
 
@@ -73,7 +88,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                     if turn >= 0:
                         samples[case, metric].append(millis)
             print_progress(f"turn {turn + 1} of {options.repeats}" if turn >= 0 else "warming up")
-    return _make_figures(samples)
+    return size_goals(_make_figures(samples), options.events, GOALS_FROM, "events")
 
 
 def _time_query(service: QueryService, request: QueryRequest) -> float:

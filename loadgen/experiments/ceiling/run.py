@@ -19,6 +19,7 @@ from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.files.paths import find_named_path
@@ -28,33 +29,46 @@ from watchfloor.store.layouts.item_writer import ItemWriter
 
 LAYOUT = "cell"
 WARM_UP = 2
+GOALS_FROM, LOG_GOALS_FROM = 100_000, 40_000_000
+"""The number of proxy events, and the bytes of the access log, from which on the goals apply."""
 
 EVENTS = Metric(
-    "events_per_second", "events/s", "events of the file / seconds from its first byte read to its last count flushed"
+    "events_per_second",
+    "events/s",
+    "events of the file / seconds from its first byte read to its last count flushed",
+    title="speed of a load",
 )
-ENTRIES = Metric("entries_per_second", "entries/s", "entries written (events, index, counts) / the same seconds")
+ENTRIES = Metric(
+    "entries_per_second",
+    "entries/s",
+    "entries written (events, index, counts) / the same seconds",
+    title="speed of writing entries",
+)
 RATIO = Metric(
     "ceiling_ratio",
     "",
     "median events_per_second of the worker / median of the plain loop; samples: turn by turn",
     better="higher",
+    title="worker / plain loop, ratio of speeds",
 )
 MEGABYTES = Metric(
     "megabytes_per_second",
     "MB/s",
     "bytes of the log file / 1,000,000 / seconds; of the worker's own clock where it is a process",
+    title="speed of a load",
 )
 LOAD = Metric(
     "load_megabytes_per_second",
     "MB/s",
     "bytes of the log file / 1,000,000 / seconds of a whole `load` with one worker, processes started and stopped",
+    title="speed of a load with start and end of the worker",
 )
 
 
 def add_options(parser: ArgumentParser) -> None:
-    add_count(parser, "--events", 100_000, "proxy events of a turn")
+    add_count(parser, "--events", GOALS_FROM, "proxy events of a turn")
     parser.add_argument(
-        "--log-bytes", metavar="N", type=int, default=40_000_000, help="size of the access log (default 40 MB)"
+        "--log-bytes", metavar="N", type=int, default=LOG_GOALS_FROM, help="size of the access log (default 40 MB)"
     )
     parser.add_argument(
         "--access-log", metavar="FILE", type=find_named_path, help="a real web access log instead of a made-up one"
@@ -68,10 +82,13 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         generate_events(out, options.events, options.seed)
     if options.access_log is None:
         write_access_log(access, options.log_bytes, options.seed)
-    figures = []
-    for kind, path in (("proxy.events", proxy), ("web.access", access)):
-        figures += _compare_speeds(session, kind, path.resolve(), options.repeats)
-    return figures + _measure_process(session, access.resolve(), options.repeats)
+    proxy_figures = _compare_speeds(session, "proxy.events", proxy.resolve(), options.repeats)
+    access_figures = _compare_speeds(session, "web.access", access.resolve(), options.repeats)
+    access_figures += _measure_process(session, access.resolve(), options.repeats)
+    return [
+        *size_goals(proxy_figures, options.events, GOALS_FROM, "events"),
+        *size_goals(access_figures, access.stat().st_size, LOG_GOALS_FROM, "bytes of log"),
+    ]
 
 
 def _compare_speeds(session: BenchSession, kind: str, path: Path, repeats: int) -> list[Figure]:

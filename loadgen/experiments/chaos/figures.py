@@ -15,14 +15,43 @@ RECOVERY = Metric(
     "s",
     "from the beginning of a fault until its process runs and answers again, and after that a work item has become "
     "durable and a question has been asked and completely answered; a pause and the time until a restart count",
+    title="time to recover from a fault",
 )
-LONGEST = Metric("longest_recovery_seconds", "s", "the same of all faults", "max")
-FAULTS = Metric("faults", "", "faults that were injected, and those nobody saw recovered before the run ended", "max")
-EVENTS = Metric("chaos_events", "events", "events of the files, each of which the store must have once", "max")
-ITEMS = Metric("chaos_items", "items", "work items by the way in which the worker wrote that ended them", "max")
-ANSWERS = Metric("answers", "", "questions by what came of them, and answers compared at the end", "max")
-ANSWER_SECONDS = Metric("longest_answer_seconds", "s", "from a question to the end of its answer", "max")
-DIFFERENCES = Metric("differences", "", "answers, records and messages that are not right", "max", "lower", exact=True)
+LONGEST = Metric(
+    "longest_recovery_seconds", "s", "the same of all faults", "max", title="longest time to recover from a fault"
+)
+FAULTS = Metric(
+    "faults",
+    "",
+    "faults that were injected, and those nobody saw recovered before the run ended",
+    "max",
+    title="faults",
+)
+EVENTS = Metric(
+    "chaos_events",
+    "events",
+    "events of the files, each of which the store must have once",
+    "max",
+    title="events of the files",
+)
+ITEMS = Metric(
+    "chaos_items", "items", "work items by the way in which the worker wrote that ended them", "max", title="work items"
+)
+ANSWERS = Metric(
+    "answers", "", "questions by what came of them, and answers compared at the end", "max", title="answers"
+)
+ANSWER_SECONDS = Metric(
+    "longest_answer_seconds", "s", "from a question to the end of its answer", "max", title="longest time of an answer"
+)
+DIFFERENCES = Metric(
+    "differences",
+    "",
+    "answers, records and messages that are not right",
+    "max",
+    "lower",
+    exact=True,
+    title="differences found",
+)
 METRICS = (RECOVERY, LONGEST, FAULTS, EVENTS, ITEMS, ANSWERS, ANSWER_SECONDS, DIFFERENCES)
 
 

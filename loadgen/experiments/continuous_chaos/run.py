@@ -45,12 +45,17 @@ _TABLE = TableRows("bench_continuous_chaos")
 RECOVERY = Metric(
     "recovery_seconds", "s",
     "from the beginning of a fault until its process runs and answers again, and after that a flush has ended; a pause "
-    "and the time until a restart count",
+    "and the time until a restart count", title="time to recover from a fault",
 )  # fmt: skip
-RATE = Metric("chaos_entries_per_second", "entries/s", "entries whose flush ended in this time / its seconds")
+RATE = Metric(
+    "chaos_entries_per_second",
+    "entries/s",
+    "entries whose flush ended in this time / its seconds",
+    title="speed of writing entries",
+)
 LOST = Metric(
     "chaos_throughput_lost", "", "1 - chaos_entries_per_second during the faults / that of the calm time before",
-    better="lower",
+    better="lower", title="share of the speed that faults cost",
 )  # fmt: skip
 BROKEN = Metric(
     "continuous_broken",
@@ -58,8 +63,9 @@ BROKEN = Metric(
     "undefined rows and corrupt entries that the verification found",
     better="lower",
     exact=True,
+    title="undefined rows and corrupt entries",
 )
-ENTRIES = Metric("chaos_entries", "entries", "entries that were verified", "max")
+ENTRIES = Metric("chaos_entries", "entries", "entries that were verified", "max", title="entries verified")
 METRICS = (RECOVERY, LONGEST, FAULTS, RATE, LOST, ENTRIES, BROKEN)
 
 
@@ -174,8 +180,8 @@ EXPERIMENT = Experiment(
     name="continuous-chaos",
     summary="linked lists written while every server is killed and paused: nothing that was flushed is lost",
     metrics=METRICS,
-    quick_options=("--minutes", "0.5", "--calm", "10"),
-    quick_seconds=90,
+    quick_options=("--minutes", "0.5", "--calm", "7", "--clients", "1"),
+    quick_seconds=75,
     add_options=add_options,
     run=run,
     own_stack=True,

@@ -11,7 +11,7 @@ from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, fo
 from watchfloor.schema.choices import AUTO
 
 _SINGLE = re.compile(r'left = "d([^"]+)"')
-_TITLES = {"page": "to the newest 100 events", "end": "to all events"}
+_TITLES = {"page": "To the newest 100 events", "end": "To all events"}
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
@@ -42,7 +42,12 @@ def draw_densities(figures: Sequence[Figure]) -> Sketch:
                 marker=MARKERS[order],
                 markersize=4,
             )
-        axes.set(title=_TITLES[task], xlabel="density of the condition", ylabel="asked_ms, ms", xscale="log")
+        axes.set(
+            title=_TITLES[task],
+            xlabel="density of the condition",
+            ylabel="time to the last row wanted, milliseconds",
+            xscale="log",
+        )
         format_log_axis(
             axes.yaxis, [ms for (figure_task, _), points in lines.items() if figure_task == task for _, ms in points]
         )
@@ -70,7 +75,7 @@ def _draw_auto(figures: Sequence[Figure]) -> Sketch:
             label = "equal" if factor == 1 else f"{factor} times as long"
             axes.plot(ends, [end * factor for end in ends], color="#8a8a8a", linestyle=dash, linewidth=1, label=label)
         axes.plot(best, auto, "o", color=COLOURS[0], markersize=4, alpha=0.7)
-        axes.set(title=_TITLES[task], xlabel="the best fixed scheme, ms", ylabel="auto, ms")
+        axes.set(title=_TITLES[task], xlabel="the best fixed scheme, milliseconds", ylabel="auto, milliseconds")
         for axis in (axes.xaxis, axes.yaxis):
             format_log_axis(axis, [*best, *auto])
     panels[0].legend(loc="upper left")

@@ -26,6 +26,7 @@ from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import LoadCase, LogFile, load_file
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.plots.canvas import render_pictures
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
@@ -42,6 +43,8 @@ from .plot import draw
 
 LEAST_EVENTS = 10_000
 PAGE = 100
+GOALS_FROM = 1_000_000
+"""The number of events from which on the goals apply."""
 COLUMNS = ("ts", "src_ip", "domain", "left", "right")
 PAIRED = (0.2, 1e-2, 1e-4, 1e-6)
 RANGES = (
@@ -50,20 +53,33 @@ RANGES = (
     "user ~ /^lu[.].*n$/",
 )  # fmt: skip
 
-ASKED = Metric("asked_ms", "ms", "from the call of the query service to the last row that is wanted, planning included")
+ASKED = Metric(
+    "asked_ms",
+    "ms",
+    "from the call of the query service to the last row that is wanted, planning included",
+    title="time to the last row wanted",
+)
 TO_BEST = Metric(
     "auto_to_best",
     "",
     "median asked_ms of auto / the lowest median asked_ms of a fixed scheme; samples: the same of its turns",
     better="lower",
+    title="auto / best fixed scheme, ratio of times",
 )
 WITHIN = Metric(
     "auto_within_1.2",
     "%",
     "share of all cells, a condition and a task each, with auto_to_best up to 1.2",
     better="higher",
+    title="conditions in which auto takes up to 1.2 times the best time",
 )
-WORST = Metric("auto_worst", "", "the highest auto_to_best of all cells", better="lower")
+WORST = Metric(
+    "auto_worst",
+    "",
+    "the highest auto_to_best of all cells",
+    better="lower",
+    title="auto / best fixed scheme, worst ratio of times",
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +92,7 @@ class CrossoverCase:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    add_count(parser, "--events", 1_000_000, "events")
+    add_count(parser, "--events", GOALS_FROM, "events")
     add_count(parser, "--turns", 7, "samples of each case")
     parser.add_argument("--layout", metavar="L", choices=("block", "cell"), default="block", help="block or cell")
     parser.add_argument("--plot", metavar="FILE", type=Path, help="write a picture of the single conditions (SVG)")
@@ -110,7 +126,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                         if turn >= 0:
                             times[cell, scheme].append(seconds * 1000)
             print_progress(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
-    figures = list(_make_figures(times, rows))
+    figures = size_goals(_make_figures(times, rows), options.events, GOALS_FROM, "events")
     if options.plot:
         (picture, *_) = render_pictures("crossover", draw, figures)
         options.plot.write_text(picture.svg, "utf-8")

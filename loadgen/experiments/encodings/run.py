@@ -27,7 +27,7 @@ from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import compact_source
+from watchfloor.store.admin.tables import compact_tables, source_tables
 from watchfloor.store.bulk.tablet_files import read_table_files
 from watchfloor.store.layouts.block.block_encoder import BlockEncoder
 from watchfloor.store.layouts.block.vectors.column import encode_vector
@@ -41,20 +41,42 @@ SIZE = Metric(
     "bytes of all columns of the events, encoded / bytes of the JSON file",
     better="lower",
     exact=True,
+    title="size of the encoded columns, share of the file",
 )
-ENCODE = Metric("encode_events_per_second", "events/s", "events / seconds of one thread that encodes all their columns")
-DECODE = Metric("decode_events_per_second", "events/s", "events / seconds of one thread that decodes all their columns")
+ENCODE = Metric(
+    "encode_events_per_second",
+    "events/s",
+    "events / seconds of one thread that encodes all their columns",
+    title="speed of encoding",
+)
+DECODE = Metric(
+    "decode_events_per_second",
+    "events/s",
+    "events / seconds of one thread that decodes all their columns",
+    title="speed of decoding",
+)
 DISK = Metric(
     "disk_share",
     "%",
     "bytes of the files of the three tables, compacted / bytes of the JSON file",
     better="lower",
     exact=True,
+    title="size on the disk, share of the file",
 )
 ENTRIES = Metric(
-    "entries_per_event", "", "entries in the files of the three tables, compacted / events", better="lower", exact=True
+    "entries_per_event",
+    "",
+    "entries in the files of the three tables, compacted / events",
+    better="lower",
+    exact=True,
+    title="entries for each event",
 )
-ANSWER = Metric("answer_ms", "ms", "from the question to all of its rows, as Arrow, in the caller's hands")
+ANSWER = Metric(
+    "answer_ms",
+    "ms",
+    "from the question to all of its rows, as Arrow, in the caller's hands",
+    title="time of a whole answer",
+)
 
 CODECS: tuple[Compression, ...] = ("none", "lz4_raw", "zstd")
 SIZES = (1024, 4096, 8192, 16384, 65536)
@@ -163,6 +185,7 @@ def _measure_stored(
 ) -> list[Figure]:
     """Writes each encoding into a source of its own, and returns the figures of disk and answers."""
     sources = {encoding: _load_source(session, file, encoding) for encoding in encodings}
+    compact_tables(session.store.connection, [table for source in sources.values() for table in source_tables(source)])
     figures = []
     for encoding, source in sources.items():
         files = read_table_files(session.store, source).values()
@@ -186,7 +209,6 @@ def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding
             writer.put_writes(encoder.encode(events))
         writer.put_writes(encoder.finish())
         sink.flush()
-    compact_source(session.store.connection, source)
     return source
 
 
@@ -210,7 +232,7 @@ EXPERIMENT = Experiment(
     summary="how blocks are encoded: our vectors beside Arrow's format, codecs, events a block",
     metrics=(SIZE, ENCODE, DECODE, DISK, ENTRIES, ANSWER),
     quick_options=("--events", "20000", "--repeats", "1"),
-    quick_seconds=68,
+    quick_seconds=30,
     add_options=add_options,
     run=run,
     heap="512m",

@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import http.client
 import json
-import threading
 import time
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import orjson
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -25,35 +22,49 @@ from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import LoadCase, load_file, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.memory_usage import watch_memory
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import StackError
 
 READ_BYTES = 1 << 20
-MEMORY_SECONDS = 0.05
-"""Seconds between two looks at the memory of the service."""
 ID = "_id"
+GOALS_FROM = 1_000_000
+"""The number of events from which on the goals apply."""
 
 RATE = Metric(
-    "export_megabytes_per_second", "MB/s", "bytes of the answer / 1,000,000 / seconds from sending the query to its end"
+    "export_megabytes_per_second",
+    "MB/s",
+    "bytes of the answer / 1,000,000 / seconds from sending the query to its end",
+    title="speed of an export",
 )
-EVENTS = Metric("export_events_per_second", "events/s", "events of the answer / the same seconds")
+EVENTS = Metric(
+    "export_events_per_second", "events/s", "events of the answer / the same seconds", title="speed of an export"
+)
 COMPLETE = Metric(
     "export_complete", "", "1 if each event came once: as many IDs as events, with the same checksum in each format",
-    better="higher", exact=True,
+    better="higher", exact=True, title="complete export (1 is yes)",
 )  # fmt: skip
-MEMORY = Metric("export_memory_mb", "MB", "the most memory (RSS) of the service during an export", "max")
+MEMORY = Metric(
+    "export_memory_mb",
+    "MB",
+    "the most memory (RSS) of the service during an export",
+    "max",
+    title="most memory of the service",
+)
 GROWTH = Metric(
     "export_memory_ratio",
     "",
     "export_memory_mb / the same of ten exports in each format before, of a tenth of the events each",
     better="lower",
+    title="memory of the service with ten times the events / before, ratio",
 )
 METRICS = (RATE, EVENTS, COMPLETE, MEMORY, GROWTH)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    add_count(parser, "--events", 1_000_000, "proxy events")
+    add_count(parser, "--events", GOALS_FROM, "proxy events")
     add_count(parser, "--repeats", 3, "exports in each format")
 
 
@@ -65,14 +76,13 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     sums = set()
     await_rest(session.settings)
     with run_rest_service(session.settings, session.folder / "service.log") as service:
-        process = psutil.Process(service.pid)
         path = session.folder / "answer"
-        with _watch_memory(process) as tenths:
+        with watch_memory(service.pid) as tenths:
             for form in 10 * tuple(FORMATS):
                 _export(service, source.name, form, path, options.events // 10)
         for turn in range(options.repeats):
             for form, list_ids in FORMATS.items():
-                with _watch_memory(process) as memory:
+                with watch_memory(service.pid) as memory:
                     seconds = _export(service, source.name, form, path)
                 ids = _sum_ids(list_ids(path))
                 sums.add(ids)
@@ -83,7 +93,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                 samples[GROWTH, form].append(max(memory) / max(tenths))
                 path.unlink()
             print_progress(f"turn {turn + 1} of {options.repeats}")
-    return list(_make_figures(samples))
+    return size_goals(_make_figures(samples), options.events, GOALS_FROM, "events")
 
 
 def _export(service: RestAddress, source: str, form: str, path: Path, limit: int | None = None) -> float:
@@ -145,25 +155,6 @@ FORMATS: dict[str, Callable[[Path], Iterator[str]]] = {
     "parquet": _list_parquet,
 }
 """The formats, and how the IDs of an answer are read."""
-
-
-@contextmanager
-def _watch_memory(process: psutil.Process) -> Iterator[list[float]]:
-    """Yields a list that gets the megabytes of a process' memory every now and then."""
-    megabytes = [process.memory_info().rss / 1e6]
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(MEMORY_SECONDS):
-            megabytes.append(process.memory_info().rss / 1e6)
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
-        yield megabytes
-    finally:
-        ended.set()
-        watching.join()
 
 
 def _make_figures(samples: dict[tuple[Metric, str], list[float]]) -> Iterator[Figure]:

@@ -41,16 +41,13 @@ def choose_sizes(sources: int, least: int, most: int) -> list[int]:
 
 
 def load_sources(session: BenchSession, sizes: Sequence[int], seed: int) -> LoadedSources:
-    """Loads a source of each size; the feeds take turns. Sources of a feed and a size have the same events."""
-    files: dict[tuple[str, int], LogFile] = {}
+    """Loads a source of each size; the feeds take turns. Each source has events of its own, of the same clients."""
     names = []
-    for events, feed in zip(sizes, cycle(FEEDS), strict=False):
-        if (feed, events) not in files:
-            files[feed, events] = _write_feed(session.folder / f"{feed}-{events}.json", feed, events, seed)
-        names.append(_load_source(session, files[feed, events]))
-        print_progress(f"source {len(names)} of {len(sizes)}: {events:,} events of {feed}")
-    for file in files.values():
+    for number, (events, feed) in enumerate(zip(sizes, cycle(FEEDS), strict=False)):
+        file = _write_feed(session.folder / f"{number}.json", feed, events, seed + number)
+        names.append(_load_source(session, file))
         file.path.unlink()
+        print_progress(f"source {len(names)} of {len(sizes)}: {events:,} events of {feed}")
     return LoadedSources(tuple(names), tuple(sizes))
 
 

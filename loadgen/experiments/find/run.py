@@ -10,12 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import product
 
 from watchfloor.loadgen.harness.background import run_rest_service
 from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
-from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.measurement.metric import Goal, GoalSize, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.service import QueryService
@@ -24,23 +25,39 @@ from watchfloor.store.store import Store
 from .asking import LIMIT, FindClient, find_in_process
 from .loading import LoadedSources, choose_sizes, choose_values, load_sources
 
-FIND = Metric("find_ms", "ms", "over REST, from the question where an address occurs to its sightings")
-FIND_DIRECT = Metric("find_in_process_ms", "ms", "the same from the query service in the process")
-FIRST = Metric(
-    "first_rows_ms", "ms", f"over REST, from the query for the {LIMIT} newest events of an address to the first line"
+FIND = Metric(
+    "find_ms",
+    "ms",
+    "over REST, from the question where an address occurs to its sightings",
+    title="time to find a value over REST",
 )
-PAGE = Metric("page_ms", "ms", "the same to the last line")
+FIND_DIRECT = Metric(
+    "find_in_process_ms",
+    "ms",
+    "the same from the query service in the process",
+    title="time to find a value in the process",
+)
+FIRST = Metric(
+    "first_rows_ms",
+    "ms",
+    f"over REST, from the query for the {LIMIT} newest events of an address to the first line",
+    title="time to the first line of the newest events",
+)
+PAGE = Metric("page_ms", "ms", "the same to the last line", title="time to 100 newest events")
 PER_SOURCE = Metric(
     "ms_per_source",
     "ms",
     "(median of all sources - median of the largest one) / (sources - 1), by figure; samples: turn by turn",
+    title="time that each source adds",
 )
-SIGHTINGS = Metric("sightings", "", "fields of the sources in which the address occurs")
+SIGHTINGS = Metric(
+    "sightings", "", "fields of the sources in which the address occurs", title="fields in which the address occurs"
+)
 
 WARM_UP = 5
 GOALS_FROM = 60
 """The number of sources from which on the goals apply."""
-_GOALS = {FIND: Goal(60, at_most=True), FIRST: Goal(100, at_most=True)}
+_GOALS = {FIND: 60.0, FIRST: 100.0}
 _TIMED = (FIND, FIND_DIRECT, FIRST, PAGE)
 
 Case = tuple[str, int]
@@ -57,7 +74,7 @@ class _Asked:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    add_count(parser, "--sources", 60, "sources to ask")
+    add_count(parser, "--sources", GOALS_FROM, "sources to ask")
     add_count(parser, "--least", 100_000, "events of the smallest sources")
     add_count(parser, "--most", 10_000_000, "events of the largest sources")
     add_count(parser, "--turns", 20, "samples of each case")
@@ -98,11 +115,14 @@ def _ask_case(client: FindClient, service: QueryService, asked: _Asked, case: Ca
 
 
 def _make_figures(asked: _Asked) -> Iterator[Figure]:
-    for (metric, (value, number)), samples in asked.samples.items():
-        goal = _GOALS.get(metric) if number >= GOALS_FROM else None
-        yield Figure(metric, tuple(samples), _make_labels(asked.sources, value, number), goal)
-    for case, found in asked.sightings.items():
-        yield Figure(SIGHTINGS, (float(found),), _make_labels(asked.sources, *case))
+    cases = [(value, number) for value in asked.values for number in asked.numbers]
+    for metric, (value, number) in product(_TIMED, cases):
+        size = GoalSize(number, GOALS_FROM, "sources")
+        goal = Goal(_GOALS[metric], True, size) if metric in _GOALS and number == asked.numbers[-1] else None
+        samples = tuple(asked.samples[metric, (value, number)])
+        yield Figure(metric, samples, _make_labels(asked.sources, value, number), goal)
+    for case in cases:
+        yield Figure(SIGHTINGS, (float(asked.sightings[case]),), _make_labels(asked.sources, *case))
     if len(asked.numbers) > 1:
         for metric in _TIMED:
             for value in asked.values:
@@ -119,7 +139,7 @@ def _make_slope(asked: _Asked, metric: Metric, value: str) -> Figure:
     few, many = (Figure(metric, tuple(asked.samples[metric, (value, number)])) for number in (one, all_of_them))
     turns = _average_growth(many.samples, few.samples, all_of_them - one)
     (whole,) = _average_growth([many.value], [few.value], all_of_them - one)
-    return Figure(PER_SOURCE, turns, {"address": value, "of": metric.name}, derived=whole)
+    return Figure(PER_SOURCE, turns, {"address": value, "of": metric.title}, derived=whole)
 
 
 def _average_growth(many: Sequence[float], few: Sequence[float], sources: int) -> tuple[float, ...]:

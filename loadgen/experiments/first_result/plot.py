@@ -25,5 +25,7 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
             DotRow(scheme, {_SERIES[f.metric.name]: f for f in found if f.labels["scheme"] == scheme})
             for scheme in dict.fromkeys(figure.labels["scheme"] for figure in found)
         ]
-        yield draw_dots(value, f"A {value} value. {general.READING_HINT}; an upright stroke is a goal.", rows, "ms")
+        yield draw_dots(
+            value, f"A {value} value. {general.READING_HINT}; an upright stroke is a goal.", rows, "time, milliseconds"
+        )
     yield from general.draw_metrics([figure for figure in figures if figure.metric.name not in _SERIES])

@@ -19,6 +19,7 @@ from watchfloor.loadgen.generator.generate import GenerationSummary, generate_ev
 from watchfloor.loadgen.harness.background import RestAddress, run_rest_service
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
@@ -32,20 +33,39 @@ from .plot import draw
 SCHEMES = ("auto", "batched-index", "batched-scan", "scan", "index")
 MANY = 100
 WARM_UP = 5
+GOALS_FROM = 200_000
+"""The number of events from which on the goals apply."""
 
 FIRST = Metric(
     "first_rows_ms",
     "ms",
     "from the call of the query service to its first rows in the caller's hands, planning included",
+    title="time to the first rows in the process",
 )
-HUNDRED = Metric("hundred_rows_ms", "ms", f"the same to {MANY} rows, or to the end of a result that is smaller")
+HUNDRED = Metric(
+    "hundred_rows_ms",
+    "ms",
+    f"the same to {MANY} rows, or to the end of a result that is smaller",
+    title="time to 100 rows in the process",
+)
 REST_FIRST = Metric(
-    "rest_first_rows_ms", "ms", "from sending the request on an open connection to the first line of its answer"
+    "rest_first_rows_ms",
+    "ms",
+    "from sending the request on an open connection to the first line of its answer",
+    title="time to the first line over REST",
 )
 REST_HUNDRED = Metric(
-    "rest_hundred_rows_ms", "ms", f"the same to {MANY} lines, or to the end of a result that is smaller"
+    "rest_hundred_rows_ms",
+    "ms",
+    f"the same to {MANY} lines, or to the end of a result that is smaller",
+    title="time to 100 lines over REST",
 )
-REST_ADDS = Metric("rest_adds_ms", "ms", "median rest_first_rows_ms less median first_rows_ms; samples: turn by turn")
+REST_ADDS = Metric(
+    "rest_adds_ms",
+    "ms",
+    "median rest_first_rows_ms less median first_rows_ms; samples: turn by turn",
+    title="time that REST adds to the first rows",
+)
 
 _GOALS = {"rare": Goal(40, at_most=True), "dense": Goal(60, at_most=True)}
 _GOAL_SCHEMES = ("auto", "batched-index")
@@ -57,7 +77,7 @@ FirstTimes = tuple[float, float]
 
 
 def add_options(parser: ArgumentParser) -> None:
-    add_count(parser, "--events", 200_000, "proxy events to ask")
+    add_count(parser, "--events", GOALS_FROM, "proxy events to ask")
     add_count(parser, "--turns", 20, "samples of each case")
 
 
@@ -85,7 +105,8 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                     direct[case].append(times[0])
                     rest[case].append(times[1])
             print_progress(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
-    return [figure for case in cases for figure in _make_figures(case, direct[case], rest[case])]
+    figures = [figure for case in cases for figure in _make_figures(case, direct[case], rest[case])]
+    return size_goals(figures, options.events, GOALS_FROM, "events")
 
 
 def _load_source(session: BenchSession, events: int, seed: int) -> tuple[str, GenerationSummary]:

@@ -9,6 +9,7 @@ from watchfloor.loadgen.generator.feed_registry import list_feeds, open_feed
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 
@@ -16,13 +17,23 @@ SPEED = Metric(
     "generated_megabytes_per_second",
     "MB/s",
     "bytes of JSON / 1,000,000 / seconds from the call to the last byte handed over; nothing is written",
+    title="speed of generating",
 )
-EVENTS = Metric("generated_events_per_second", "events/s", "events / the same seconds")
-THREADS = Metric("busy_threads", "", "CPU seconds of the process / the same seconds: 1 is one thread that never waits")
+EVENTS = Metric("generated_events_per_second", "events/s", "events / the same seconds", title="speed of generating")
+THREADS = Metric(
+    "busy_threads",
+    "",
+    "CPU seconds of the process / the same seconds: 1 is one thread that never waits",
+    title="busy threads",
+)
+
+
+GOALS_FROM = 1_000_000
+"""The number of events from which on the goals apply."""
 
 
 def add_options(parser: ArgumentParser) -> None:
-    add_count(parser, "--events", 1_000_000, "of each feed")
+    add_count(parser, "--events", GOALS_FROM, "of each feed")
     add_count(parser, "--repeats", 5, "samples of each feed")
 
 
@@ -50,7 +61,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         labels = {"feed": feed}
         figures.append(Figure(SPEED, speeds, labels, Goal(100, at_most=False)))
         figures += [Figure(EVENTS, events, labels), Figure(THREADS, threads, labels)]
-    return figures
+    return size_goals(figures, options.events, GOALS_FROM, "events")
 
 
 class _NullOutput:

@@ -27,11 +27,24 @@ EVENTS_RATE = Metric(
     "mean of the instantaneous rate in the steady state: the part of a run in which all clients worked, without its "
     f"first {SETTLING:.0%}; samples: the rate in each {STEP} s",
     "mean",
+    title="steady rate of ingest",
 )
-EVENTS_MEDIAN = Metric("median_events_per_second", "events/s", "median of the same samples")
-BYTES_RATE = Metric("steady_megabytes_per_second", "MB/s", "the same of bytes of the JSON lines / 1,000,000", "mean")
+EVENTS_MEDIAN = Metric(
+    "median_events_per_second", "events/s", "median of the same samples", title="median rate of ingest"
+)
+BYTES_RATE = Metric(
+    "steady_megabytes_per_second",
+    "MB/s",
+    "the same of bytes of the JSON lines / 1,000,000",
+    "mean",
+    title="steady rate of ingest",
+)
 CLIENT_RATE = Metric(
-    "megabytes_per_second_per_client", "MB/s", "steady_megabytes_per_second / the number of clients", "mean"
+    "megabytes_per_second_per_client",
+    "MB/s",
+    "steady_megabytes_per_second / the number of clients",
+    "mean",
+    title="rate of each client",
 )
 PAPER = Metric(
     "paper_megabytes_per_second_per_client",
@@ -39,6 +52,7 @@ PAPER = Metric(
     "published for each client process until saturation: Sawyer and O'Gwynn, HPEC 2014, on clusters of up to 8 tablet "
     "servers",
     better=None,
+    title="rate of each client as published",
 )
 VARIANCE = Metric(
     "rate_variance",
@@ -46,6 +60,7 @@ VARIANCE = Metric(
     "backpressure: population variance of the same samples",
     "variance",
     better="lower",
+    title="variance of the rate",
 )
 VARIATION = Metric(
     "rate_variation",
@@ -53,46 +68,103 @@ VARIATION = Metric(
     "backpressure: coefficient of variation of the same samples, their standard deviation / their mean",
     "coefficient of variation",
     better="lower",
+    title="variation of the rate, standard deviation / mean",
 )
 RATE = Metric(
     "instantaneous_events_per_second",
     "events/s",
     f"events made durable in each {STEP} s of a whole run / {STEP} s, an item's events spread evenly over its time",
+    title="rate of ingest",
 )
 STEADY = Metric(
-    "steady_state_seconds", "s", "how long the steady state was; its place in time is where it began", better=None
+    "steady_state_seconds",
+    "s",
+    "how long the steady state was; its place in time is where it began",
+    better=None,
+    title="length of the steady state",
 )
-MINORS = Metric("minor_compactions", "tablets", "tablets in a minor compaction at each look at the servers", "max")
-MAJORS = Metric("major_compactions", "tablets", "tablets in a major compaction at each look at the servers", "max")
+MINORS = Metric(
+    "minor_compactions",
+    "tablets",
+    "tablets in a minor compaction at each look at the servers",
+    "max",
+    title="tablets in minor compactions",
+)
+MAJORS = Metric(
+    "major_compactions",
+    "tablets",
+    "tablets in a major compaction at each look at the servers",
+    "max",
+    title="tablets in major compactions",
+)
 HOLD = Metric(
     "hold_ms",
     "ms",
     "for how long by then a tablet server has let no write through, at each look; the largest of all servers",
     "max",
+    title="time for which writes were held",
 )
 SILENT = Metric(
     "silent_servers",
     "servers",
     "tablet servers that did not answer a look within a second: stopped, or overcome",
     "max",
+    title="tablet servers that did not answer",
 )
 BUSY = Metric(
-    "busy_cores", "cores", "CPU seconds, user and system, of a kind of processes in the steady state / its seconds"
+    "busy_cores",
+    "cores",
+    "CPU seconds, user and system, of a kind of processes in the steady state / its seconds",
+    title="busy cores",
 )
-SERVICE = Metric("item_service_ms", "ms", "from when a client began with an item until it was durable")
-SLOW_SERVICE = Metric("item_service_99th_ms", "ms", "the same samples", "99th percentile")
-LATENCY = Metric("item_latency_ms", "ms", "from when an item was due by the schedule until it was durable")
-SLOW_LATENCY = Metric("item_latency_99th_ms", "ms", "the same samples", "99th percentile")
+SERVICE = Metric(
+    "item_service_ms",
+    "ms",
+    "from when a client began with an item until it was durable",
+    title="service time of an item",
+)
+SLOW_SERVICE = Metric(
+    "item_service_99th_ms",
+    "ms",
+    "the same samples",
+    "99th percentile",
+    title="service time of an item, 99th percentile",
+)
+LATENCY = Metric(
+    "item_latency_ms",
+    "ms",
+    "from when an item was due by the schedule until it was durable",
+    title="latency of an item",
+)
+SLOW_LATENCY = Metric(
+    "item_latency_99th_ms", "ms", "the same samples", "99th percentile", title="latency of an item, 99th percentile"
+)
 OFFERED = Metric(
-    "offered_events_per_second", "events/s", "events of all items that were due / seconds of the schedule", better=None
+    "offered_events_per_second",
+    "events/s",
+    "events of all items that were due / seconds of the schedule",
+    better=None,
+    title="rate that the schedule offered",
 )
-LAG = Metric("queue_lag_items", "items", "items that were due and not yet durable when the schedule ended")
+LAG = Metric(
+    "queue_lag_items",
+    "items",
+    "items that were due and not yet durable when the schedule ended",
+    title="items that were late at the end",
+)
 SATURATION = Metric(
     "saturation_clients",
     "clients",
     f"the smallest number of clients from which no larger one brings {GAIN:g} times its steady_events_per_second",
+    title="clients that saturate the servers",
 )
-SATURATED = Metric("saturation_events_per_second", "events/s", "steady_events_per_second of so many clients", "mean")
+SATURATED = Metric(
+    "saturation_events_per_second",
+    "events/s",
+    "steady_events_per_second of so many clients",
+    "mean",
+    title="rate at saturation",
+)
 METRICS = (
     EVENTS_RATE, EVENTS_MEDIAN, BYTES_RATE, CLIENT_RATE, PAPER, VARIANCE, VARIATION, RATE, STEADY, MINORS, MAJORS, HOLD,
     SILENT, BUSY, SERVICE, SLOW_SERVICE, LATENCY, SLOW_LATENCY, OFFERED, LAG, SATURATION, SATURATED,
@@ -105,7 +177,7 @@ def make_closed_labels(clients: int, tservers: int) -> dict[str, str]:
     """Returns the labels of the figures of a run in closed loop."""
     return {
         "clients": _format_count(clients, "client"),
-        "tservers": _format_count(tservers, "tserver"),
+        "tservers": _format_count(tservers, "tablet server"),
         "load": "closed loop",
     }
 
@@ -115,7 +187,7 @@ def make_open_labels(tservers: int, share: int) -> dict[str, str]:
 
     The number of clients is not among them, because it was measured and may differ from run to run.
     """
-    return {"tservers": _format_count(tservers, "tserver"), "load": "open loop", "share": f"{share} %"}
+    return {"tservers": _format_count(tservers, "tablet server"), "load": "open loop", "share": f"{share} %"}
 
 
 def make_run_figures(run: IngestRun, labels: Mapping[str, str]) -> Iterator[Figure]:
@@ -195,7 +267,7 @@ def make_saturation_figures(runs: Mapping[int, IngestRun], tservers: int) -> lis
     saturating = find_saturated_clients(runs)
     run = runs[saturating]
     steady = compute_series(run.items, run.steady)
-    labels = {"tservers": _format_count(tservers, "tserver")}
+    labels = {"tservers": _format_count(tservers, "tablet server")}
     note = "not reached: no more clients were tried" if saturating == max(runs) > 1 else ""
     return [
         Figure(SATURATION, (float(saturating),), labels, note=note),

@@ -9,7 +9,7 @@ from watchfloor.loadgen.harness.plots import time_series as series
 from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, format_axis, make_panels
 from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
 from watchfloor.loadgen.harness.plots.general import READING_HINT
-from watchfloor.loadgen.harness.plots.labels import label_axis
+from watchfloor.loadgen.harness.plots.labels import capitalize_first, label_published
 
 _SHADING_METRICS = ("minor_compactions", "major_compactions", "hold_ms", "silent_servers")
 _RUN = ("instantaneous_events_per_second", *_SHADING_METRICS, "item_latency_ms")
@@ -37,22 +37,24 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
             for share in shares
         ]
         shows = "Items that are due by a schedule, at shares of the saturated rate: latency has the waiting"
-        yield draw_dots("waiting", f"{shows}. {READING_HINT}.", rows, "ms")
+        yield draw_dots("waiting", f"{shows}. {READING_HINT}.", rows, "time of an item, milliseconds")
     yield from series.draw_time_series(
         [figure for figure in figures if figure.metric.name in _RUN and figure.at], _SHADING_METRICS
     )
 
 
 def _draw_per_client(figures: Sequence[Figure]) -> Sketch:
-    """Draws a row for each run in closed loop, and one for the paper's rate."""
+    """Draws a row for each run in closed loop, and one for the published rate."""
     rows = []
     for figure in figures:
-        label = (
-            "the paper" if figure.metric.name == _PAPER else f"{figure.labels['clients']}, {figure.labels['tservers']}"
-        )
-        rows.append(DotRow(label, {"": figure}))
-    shows = "The rate of each client, and the one that the paper has until saturation; other machines, other events"
-    return draw_dots("per-client", f"{shows}. {READING_HINT}.", rows, "MB/s")
+        if figure.metric.name == _PAPER:
+            rows.append(DotRow("until saturation", {"": figure}, label_published(2014, "up to 8 tablet servers")))
+        else:
+            rows.append(DotRow(f"{figure.labels['clients']}, {figure.labels['tservers']}", {"": figure}))
+    shows = "The rate of each client, and the published one until saturation; other machines, other events"
+    return draw_dots(
+        "per-client", f"{shows}. {READING_HINT}.", rows, "rate of each client, megabytes a second", "llcysa"
+    )
 
 
 def _draw_scaling(figures: Sequence[Figure]) -> Sketch:
@@ -67,7 +69,10 @@ def _draw_scaling(figures: Sequence[Figure]) -> Sketch:
             marker, colour = MARKERS[order % len(MARKERS)], COLOURS[order % len(COLOURS)]
             axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=tservers)
             axes.set_xticks([clients for clients, _ in points])
-        axes.set(title=label_axis(next(f for f in figures if f.metric.name == name)), xlabel="ingest clients")
+        axes.set(
+            title=capitalize_first(next(f for f in figures if f.metric.name == name).metric.titled_unit),
+            xlabel="ingest clients",
+        )
         axes.set_ylim(bottom=0)
         format_axis(axes.yaxis)
     panels[0].legend(loc="lower right")

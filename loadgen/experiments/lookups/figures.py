@@ -14,26 +14,66 @@ from watchfloor.loadgen.lookups.study import STUDY, list_lookups, list_writes
 from watchfloor.loadgen.lookups.write_table import BulkWrite
 
 WRITE = Metric(
-    "rows_per_second_per_writer", "rows/s", "rows / seconds until all sorted files are written / files written at once"
+    "rows_per_second_per_writer",
+    "rows/s",
+    "rows / seconds until all sorted files are written / files written at once",
+    title="speed of a bulk writer",
 )
-IMPORT = Metric("import_seconds", "s", "from the call of the bulk import until all files are part of the table")
-SIZE = Metric("bytes_per_row", "bytes", "bytes of all files as they are written / rows", better="lower", exact=True)
+IMPORT = Metric(
+    "import_seconds",
+    "s",
+    "from the call of the bulk import until all files are part of the table",
+    title="time of the bulk import",
+)
+SIZE = Metric(
+    "bytes_per_row",
+    "bytes",
+    "bytes of all files as they are written / rows",
+    better="lower",
+    exact=True,
+    title="size of a row in the files",
+)
 LOOKUP = Metric(
     "lookup_ms",
     "ms",
     "time of a look-up of ten random rows, from before its BatchScanner is made until it is closed and all rows are "
     "found to be right; shortest, mean, percentiles and longest of all look-ups of a turn",
+    title="time of a look-up",
 )
-RATE = Metric("lookups_per_second", "look-ups/s", "look-ups of all executors / seconds of a turn")
-BUCKET = Metric("bucket_share", "%", "look-ups of all turns in a bucket of 50 ms / all look-ups", better=None)
+RATE = Metric(
+    "lookups_per_second",
+    "look-ups/s",
+    "look-ups of all executors / seconds of a turn",
+    title="rate of all executors",
+)
+BUCKET = Metric(
+    "bucket_share",
+    "%",
+    "look-ups of all turns in a bucket of 50 ms / all look-ups",
+    better=None,
+    title="share of look-ups by their time",
+)
 PAPER_WRITE = Metric(
     "study_rows_per_second_per_writer",
     "rows/s",
     "published: 400 million rows / minutes of the bulk write / 40 executors",
     better=None,
+    title="speed of a bulk writer as published",
 )
-PAPER_SIZE = Metric("study_bytes_per_row", "bytes", "published: size of all files / 400 million rows", better=None)
-PAPER_LOOKUP = Metric("study_lookup_ms", "ms", "published: times of a look-up of ten random rows", better=None)
+PAPER_SIZE = Metric(
+    "study_bytes_per_row",
+    "bytes",
+    "published: size of all files / 400 million rows",
+    better=None,
+    title="size of a row in the files as published",
+)
+PAPER_LOOKUP = Metric(
+    "study_lookup_ms",
+    "ms",
+    "published: times of a look-up of ten random rows",
+    better=None,
+    title="time of a look-up as published",
+)
 METRICS = (WRITE, IMPORT, SIZE, LOOKUP, RATE, BUCKET, PAPER_WRITE, PAPER_SIZE, PAPER_LOOKUP)
 PERCENTILES = (50, 90, 99, 99.9)
 LOWEST, MEAN, HIGHEST = "shortest", "mean", "longest"

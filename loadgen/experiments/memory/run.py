@@ -15,25 +15,31 @@ from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.cpu_usage import find_workers
 from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 
 GIGABYTE = 1_000_000_000
+GOALS_FROM = 2 * GIGABYTE
+"""The bytes of the file from which on the goals apply."""
 
 PEAK = Metric(
     "peak_rss_megabytes",
     "MB",
     "largest resident set of the worker process, 1,000,000 bytes; samples: ten a second",
     "max",
+    title="most memory of the worker",
 )
-SPEED = Metric("megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / seconds of the whole load")
+SPEED = Metric(
+    "megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / seconds of the whole load", title="speed of a load"
+)
 
 _EVENT_BYTES = 480
 """The approximate size of a generated proxy event."""
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--bytes", metavar="N", type=int, default=2 * GIGABYTE, help="size of the file (default 2 GB)")
+    parser.add_argument("--bytes", metavar="N", type=int, default=GOALS_FROM, help="size of the file (default 2 GB)")
     parser.add_argument(
         "--feed",
         choices=("web.access", "proxy.events"),
@@ -65,10 +71,11 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                 )
     labels = {"feed": options.feed}
     peak = max(sampler.peak, *sampler.samples) if sampler.samples else sampler.peak
-    return [
+    figures = [
         Figure(PEAK, (*(sample / 1e6 for sample in sampler.samples), peak / 1e6), labels, Goal(1000, at_most=True)),
         Figure(SPEED, (size / 1e6 / load.result.seconds,), labels),
     ]
+    return size_goals(figures, size, GOALS_FROM, "bytes")
 
 
 class _MemorySampler:

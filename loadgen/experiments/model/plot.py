@@ -53,15 +53,15 @@ def _draw_against(figures: Sequence[Figure]) -> Sketch:
             _draw_kind(axes, kind, [p for p in points if p[2].labels["table"].split()[1] in tables], order)
         format_log_axis(axes.xaxis, ends)
         format_log_axis(axes.yaxis, ends)
-        axes.set(xlim=ends, ylim=ends, title=f"{cluster} cluster", xlabel="published, million entries/s")
-    panels[0].set_ylabel("predicted, million entries/s")
+        axes.set(xlim=ends, ylim=ends, title=f"{cluster} cluster", xlabel="published, million entries a second")
+    panels[0].set_ylabel("predicted, million entries a second")
     handles, labels = panels[0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside upper left", ncols=3)
     caption = (
         "Simulated and published mean rates of the Accumulo benchmark study of 2014. The grey band is ± 30 %; hollow "
         "markers are the runs that the free costs were fitted to, all others are predictions."
     )
-    return Sketch("published", caption, drawn)
+    return Sketch("published", caption, drawn, "benchmark")
 
 
 def _draw_kind(axes: Any, kind: str, points: Sequence[tuple[float, float, Figure]], order: int) -> None:
@@ -98,7 +98,7 @@ def _draw_own(figures: Sequence[Figure]) -> Sketch:
         format_axis(axes.yaxis)
     # The panels share the axis: its end is known only when all are drawn.
     panels[0].set_ylim(bottom=0)
-    panels[0].set_ylabel("events/s")
+    panels[0].set_ylabel("rate of all workers, events a second")
     panels[0].legend(loc="lower right")
     caption = "Events/s by workers, measured by bench ingest and simulated; the run of one worker is the calibration."
     return Sketch("workers", caption, drawn)

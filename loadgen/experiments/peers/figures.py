@@ -16,6 +16,7 @@ SAME = Metric(
     "questions that all engines with these events answered with the same rows / all questions",
     better="higher",
     exact=True,
+    title="share of questions that all answered alike",
 )
 
 

@@ -41,6 +41,7 @@ LOAD = Metric(
     "MB/s",
     "bytes of the file / 1,000,000 / seconds: from the first work item taken by the worker to the last one durable, "
     "with index and counts; of the others: until the events are in the table for good, and found",
+    title="speed of a load",
 )
 DISK = Metric(
     "disk_share",
@@ -48,15 +49,20 @@ DISK = Metric(
     "bytes of the files of the three tables, compacted to one a tablet, or of the other engine's data, merged / bytes "
     "of the file",
     better="lower",
+    title="size on the disk, share of the file",
 )
 ROW = Metric(
-    "row_ms", "ms", "from the question to the 1st, 100th, 1,000th or last row, newest first, in the caller's hands"
+    "row_ms",
+    "ms",
+    "from the question to the 1st, 100th, 1,000th or last row, newest first, in the caller's hands",
+    title="time to a row",
 )
 PEER = Metric(
     "peer_to_watchfloor",
     "",
     "median seconds, or bytes, of the other engine / Watchfloor's: below 1 the other is ahead; samples: turn by turn",
     better="higher",
+    title="other engine / Watchfloor, ratio of times or sizes",
 )
 
 _MOST_WHOLE_ANSWERS = 5
@@ -159,10 +165,11 @@ EXPERIMENT = Experiment(
     name="peers",
     summary="beside DuckDB, ClickHouse, Tantivy and OpenSearch: load, disk, and the time to rows newest first",
     metrics=(LOAD, DISK, ROW, PEER, SAME),
-    quick_options=("--events", "50000", "--loads", "1", "--repeats", "3"),
+    quick_options=("--events", "50000", "--loads", "1", "--repeats", "1"),
     quick_seconds=24,
     add_options=add_options,
     run=run,
+    beside_engines=True,
     draw=draw,
     heap="512m",
     tserver_heap="3g",

@@ -29,13 +29,19 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.field import ARROW_TYPES, FieldType
 from watchfloor.schema.source import Source
 
-SPEED = Metric("read_megabytes_per_cpu_second", "MB/s", "bytes of JSON / 1,000,000 / CPU seconds of the process")
+SPEED = Metric(
+    "read_megabytes_per_cpu_second",
+    "MB/s",
+    "bytes of JSON / 1,000,000 / CPU seconds of the process",
+    title="JSON read in a second of a processor",
+)
 TAKEN = Metric(
     "odd_lines_taken",
     "",
     "lines that are not right and became events without a word; the note names them",
     better="lower",
     exact=True,
+    title="wrong lines that became events",
 )
 KEPT = Metric(
     "right_lines_kept",
@@ -43,6 +49,7 @@ KEPT = Metric(
     "right lines in one chunk with an odd line that became events / all of them, over the odd",
     better="higher",
     exact=True,
+    title="right lines kept beside a wrong one",
 )
 _RIGHT = 2
 """The number of right lines before an odd one, and after it."""

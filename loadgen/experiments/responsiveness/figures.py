@@ -19,12 +19,18 @@ from .published import QUERIES, PublishedTimes
 
 WARM, COLD, IDLE, INGEST = "warm", "cold", "idle", "ingest"
 
-ROW = Metric("row_ms", "ms", "from the call of the query service to the row in the caller's hands, planning included")
+ROW = Metric(
+    "row_ms",
+    "ms",
+    "from the call of the query service to the row in the caller's hands, planning included",
+    title="time to a row",
+)
 TO_BEST = Metric(
     "auto_to_best",
     "",
     "median row_ms of auto / the lowest median row_ms of a fixed scheme; samples: the same of its turns",
     better="lower",
+    title="auto / best fixed scheme, ratio of times",
 )
 PAPER = Metric(
     "paper_ms",
@@ -32,26 +38,33 @@ PAPER = Metric(
     "published for the query, the scheme and the row: Sawyer and O'Gwynn, HPEC 2014, table I (row 1) and table II "
     "(last row), on a cluster of 8 nodes; or what the file given with --paper says",
     better=None,
+    title="time to a row as published",
 )
 INGESTED = Metric(
     "ingest_events_per_second",
     "events/s",
     "of saturation: mean rate of one worker in the steady state, as bench ingest has it, while nothing is asked; else "
     "events of the items after the first one durable / seconds from that one to the last one durable",
+    title="rate of ingest",
 )
-DELAY = Metric("ingest_delay_ms", "ms", "from when an item was due to be queued until it was durable, by their clocks")
+DELAY = Metric(
+    "ingest_delay_ms",
+    "ms",
+    "from when an item was due to be queued until it was durable, by their clocks",
+    title="time from due to durable",
+)
 ASKED = Metric("queries_per_second", "queries/s", "queries of four clients that each ask again once they have their "
-               "answer / seconds; nothing is loaded")  # fmt: skip
+               "answer / seconds; nothing is loaded", title="rate of four clients")  # fmt: skip
 _SERVICE = "from making a request to the last row of its answer: what a closed loop measures"
 _LATENCY = "from when a request was due by the schedule to the last row of its answer, waiting included"
 SERVICE = tuple(
-    Metric(name, "ms", _SERVICE, statistic)
+    Metric(name, "ms", _SERVICE, statistic, title=f"service time of a query, {statistic}")
     for name, statistic in (
         ("service_ms", "median"), ("service_p90_ms", "90th percentile"), ("service_p99_ms", "99th percentile"),
     )
 )  # fmt: skip
 LATENCY = tuple(
-    Metric(name, "ms", _LATENCY, statistic)
+    Metric(name, "ms", _LATENCY, statistic, title=f"latency of a query with its waiting, {statistic}")
     for name, statistic in (
         ("latency_ms", "median"), ("latency_p90_ms", "90th percentile"), ("latency_p99_ms", "99th percentile"),
     )

@@ -8,7 +8,10 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import general
 from watchfloor.loadgen.harness.plots.canvas import Sketch
 from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
+from watchfloor.loadgen.harness.plots.labels import label_published
 from watchfloor.loadgen.harness.plots.row_panels import draw_row_panels
+
+from .published import load_paper_times
 
 _SCHEDULED = {
     "service_ms": "service time, median",
@@ -45,9 +48,22 @@ def _draw_published(paper: Sequence[Figure], ours: Sequence[Figure]) -> Iterator
             case = {key: published.labels[key] for key in ("query", "scheme", "row")}
             same = [figure for figure in warm if case.items() <= figure.labels.items()]
             beside = {f"{figure.labels['layout']} layout, warm": figure for figure in same}
-            lines.append(DotRow(f"{case['query']}, {case['scheme']}", {"the paper": published, **beside}))
-        shows = f"Time to the {'last row' if row == 'last' else f'row {row}'}, as the paper has it and as measured here"
-        yield draw_dots(f"paper-{row}", f"{shows}; other machines, other events. {general.READING_HINT}.", lines, "ms")
+            lines.append(DotRow(f"{case['query']}, {case['scheme']}", {_label_source(published): published, **beside}))
+        which = {"1": "first row", "last": "last row"}.get(row, f"row {row}")
+        shows = f"Time to the {which} of queries A, B and C by scheme, as published and as measured here"
+        yield draw_dots(
+            f"paper-{row}",
+            f"{shows}; other machines, other events. {general.READING_HINT}.",
+            lines,
+            f"time to the {which}, milliseconds",
+            study="llcysa",
+        )
+
+
+def _label_source(figure: Figure) -> str:
+    """Returns the label of a published time: of the study, or of the file that was given in its place."""
+    source = figure.note.partition("; ours")[0]
+    return label_published(2014, "8 nodes") if source == load_paper_times().source else f"published, {source}"
 
 
 def _draw_waiting(layout: str, figures: Sequence[Figure]) -> Sketch:
@@ -61,4 +77,4 @@ def _draw_waiting(layout: str, figures: Sequence[Figure]) -> Sketch:
         for state, load in cases
     ]
     shows = f"Queries that are due by a schedule, {layout} layout: service time, and latency, which has the waiting"
-    return draw_dots(f"waiting-{layout}", f"{shows}. {general.READING_HINT}.", rows, "ms")
+    return draw_dots(f"waiting-{layout}", f"{shows}. {general.READING_HINT}.", rows, "time of a query, milliseconds")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from watchfloor.loadgen.experiments.peers.figures import SAME, make_ratio, to_milliseconds
 from watchfloor.loadgen.harness.measurement.figure import Figure
-from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.measurement.metric import Goal, GoalSize, Metric
 
 from .answers import IN_PROCESS, REST
 from .questions import StatsQuestion
@@ -17,11 +17,13 @@ ANSWER = Metric(
     "answer_ms",
     "ms",
     "from the question to its last row in the caller's hands: JSON lines over REST (watchfloor), or Arrow (the others)",
+    title="time of a whole answer",
 )
 FIRST = Metric(
     "first_part_ms",
     "ms",
     "over REST, from the question to the first line of its stream, which has an answer for the newest events",
+    title="time to the first part of an answer",
 )
 RATIO = Metric(
     "watchfloor_to_peer",
@@ -29,6 +31,7 @@ RATIO = Metric(
     "median answer_ms of Watchfloor, over REST or in the process / the other engine's: above 1 the other is ahead; "
     "samples: turn by turn",
     better="lower",
+    title="Watchfloor / other engine, ratio of times",
 )
 METRICS = (ANSWER, FIRST, RATIO, SAME)
 
@@ -86,8 +89,9 @@ def _compare_engines(samples: StatsSamples, question: StatsQuestion, peer: str) 
     for ours in (REST, IN_PROCESS):
         labels: Mapping[str, str] = {"question": question.name, "engine": peer, "ours": ours}
         goal = None if question.from_counts or ours != REST else _make_goal(samples, _MOST_RATIO[peer])
-        yield make_ratio(RATIO, samples.seconds[ours, question.name], theirs, labels, goal)
+        ratio = make_ratio(RATIO, samples.seconds[ours, question.name], theirs, labels, goal)
+        yield replace(ratio, note=f"{peer if ratio.value > 1 else ours} is ahead") if ours == REST else ratio
 
 
-def _make_goal(samples: StatsSamples, limit: float) -> Goal | None:
-    return Goal(limit, at_most=True) if samples.events >= GOALS_FROM else None
+def _make_goal(samples: StatsSamples, limit: float) -> Goal:
+    return Goal(limit, True, GoalSize(samples.events, GOALS_FROM, "events"))

@@ -29,6 +29,7 @@ from watchfloor.store.store import Store
 from .answers import Asker, RestAsker, ServiceAsker, SqlAsker
 from .compare_rows import ALLOWED_RANK, compare_rows
 from .figures import METRICS, StatsSamples, make_figures
+from .plot import draw
 from .questions import LIST, StatsQuestion, list_addresses, list_questions
 
 
@@ -135,10 +136,12 @@ EXPERIMENT = Experiment(
     name="stats",
     summary="aggregations over REST and in the process, beside DuckDB and chDB: answers, and their first parts",
     metrics=METRICS,
-    quick_options=("--events", "20000", "--repeats", "2"),
-    quick_seconds=60,
+    quick_options=("--events", "20000", "--repeats", "1"),
+    quick_seconds=50,
     add_options=add_options,
     run=run,
+    draw=draw,
+    beside_engines=True,
     heap="1g",
     tserver_heap="3g",
 )

@@ -16,13 +16,20 @@ RATE = Metric(
     "ycsb_operations_per_second",
     "operations/s",
     "operations / seconds of YCSB's client, from the start of its threads until their buffers are written",
+    title="rate of operations",
 )
-MEAN = Metric("ycsb_mean_ms", "ms", "mean latency of all operations of a run, writes that are only buffered included")
+MEAN = Metric(
+    "ycsb_mean_ms",
+    "ms",
+    "mean latency of all operations of a run, writes that are only buffered included",
+    title="mean latency",
+)
 LATENCIES: Mapping[str, Metric] = {
     percent: Metric(
         f"ycsb_{percent.replace('.', '_')}_percentile_ms",
         "ms",
         f"{percent}th percentile of the latency of a kind of operation, by YCSB's histogram, from its call to its end",
+        title=f"latency, {percent}th percentile",
     )
     for percent in ("50", "95", "99", "99.9")
 }
@@ -31,18 +38,32 @@ DUE = Metric(
     "ms",
     "99th percentile of the latency at half the rate that was reached: from when an operation was due, or began, "
     "to its end",
+    title="latency at half the rate, 99th percentile",
 )
 NOT_FOUND = Metric(
-    "ycsb_not_found", "%", "reads that found no record, as it was still in a buffer / all reads", better=None
+    "ycsb_not_found",
+    "%",
+    "reads that found no record, as it was still in a buffer / all reads",
+    better=None,
+    title="reads that found no record",
 )
-FAILED = Metric("ycsb_failed", "", "operations that failed, of all runs", better="lower", exact=True)
+FAILED = Metric(
+    "ycsb_failed", "", "operations that failed, of all runs", better="lower", exact=True, title="failed operations"
+)
 PUBLISHED_RATE = Metric(
     "ycsb_published_operations_per_second",
     "operations/s",
     "published, samples: one for each size of the cluster",
     better=None,
+    title="rate of operations as published",
 )
-PUBLISHED_LATENCY = Metric("ycsb_published_ms", "ms", "the published latency; samples as before", better=None)
+PUBLISHED_LATENCY = Metric(
+    "ycsb_published_ms",
+    "ms",
+    "the published latency; samples as before",
+    better=None,
+    title="mean latency as published",
+)
 METRICS = (
     RATE, MEAN, *LATENCIES.values(), DUE, NOT_FOUND, FAILED, PUBLISHED_RATE, PUBLISHED_LATENCY,
 )  # fmt: skip

@@ -21,18 +21,22 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
         of_threads = [figure for figure in ran if figure.labels["threads"] == threads]
         name = threads.replace(" ", "-")
         pairs = (
-            ("rates", (RATE, PUBLISHED_RATE), f"Rates with {threads}", "operations a second"),
-            ("means", (MEAN, PUBLISHED_LATENCY), f"Mean latencies with {threads}", "milliseconds"),
+            ("rates", (RATE, PUBLISHED_RATE), f"Rates with {threads}", "rate, operations a second"),
+            ("means", (MEAN, PUBLISHED_LATENCY), f"Mean latencies with {threads}", "mean latency, milliseconds"),
         )
         for kind, metrics, title, axis in pairs:
             names = {metric.name for metric in metrics}
             if rows := _compare([figure for figure in of_threads if figure.metric.name in names]):
                 yield draw_dots(
-                    f"{kind}-{name}", f"{title}, ours and those of the study of 2014. {_PUBLISHED}.", rows, axis
+                    f"{kind}-{name}",
+                    f"{title}, ours and those of the study of 2014. {_PUBLISHED}.",
+                    rows,
+                    axis,
+                    "benchmark",
                 )
         if rows := _list_percentiles(of_threads):
             caption = f"Latency of each kind of operation with {threads}. {READING_HINT}."
-            yield draw_dots(f"percentiles-{name}", caption, rows, "milliseconds")
+            yield draw_dots(f"percentiles-{name}", caption, rows, "latency, milliseconds")
     if due := [figure for figure in figures if figure.metric.name == DUE.name]:
         yield _draw_due(due)
 
@@ -44,10 +48,12 @@ def _compare(figures: Sequence[Figure]) -> list[DotRow]:
         workload, mode = figure.labels["workload"], figure.labels["mode"]
         # A flushed insert fills no buffer, and stands beside the one of the study's usual size.
         size = mode if mode != "flushed" else "buffer of 100 KB"
-        row = f"{workload}, {size}" if workload == "insert" else workload
+        row = f"pure inserts, {size}" if workload == "insert" else f"workload {workload}"
         series = figure.labels.get("cluster") or ("ours, flushed" if mode == "flushed" else "ours, buffered")
         cells.setdefault(row, {})[series] = figure
-    return [DotRow(label, of_row) for label, of_row in cells.items()]
+    workloads = sorted(label for label in cells if label.startswith("workload"))
+    inserts = [label for label in cells if label not in workloads]
+    return [DotRow(label, cells[label]) for label in (*workloads, *inserts)]
 
 
 def _list_percentiles(figures: Sequence[Figure]) -> list[DotRow]:
@@ -66,4 +72,4 @@ def _draw_due(figures: Sequence[Figure]) -> Sketch:
     first = figures[0].labels
     case = f"Workload {first['workload']}, {first['mode']}, {first['threads']}, at half the rate that was reached"
     rows = [DotRow(label, of_row) for label, of_row in cells.items()]
-    return draw_dots("due", f"{case}: 99th percentile of the latency. {READING_HINT}.", rows, "milliseconds")
+    return draw_dots("due", f"{case}: 99th percentile of the latency. {READING_HINT}.", rows, "latency, milliseconds")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.plots.labels import label_published
 from watchfloor.loadgen.published.read_published import load_published
 from watchfloor.loadgen.ycsb.workloads import YcsbWorkload
 
 from .figures import PUBLISHED_LATENCY, PUBLISHED_RATE, label_buffer, label_threads
 
-_AWB, _EC2 = "study, 300 to 1,000 machines", "study, 10 and 100 virtual machines"
+_AWB, _EC2 = label_published(2014, "300 to 1,000 nodes"), label_published(2014, "10 and 100 virtual nodes")
 _TABLES = {"6-13": (_AWB, 1), "6-14": (_AWB, 50), "7-9": (_EC2, 1), "7-10": (_EC2, 50)}
 """The cluster and the threads of each table: the Analytics Workbench, and Amazon's EC2."""
 

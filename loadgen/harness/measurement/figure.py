@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .metric import Goal, Metric
+from .metric import Goal, GoalSize, Metric
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,17 @@ class Figure:
 
     @property
     def meets_goal(self) -> bool | None:
-        """True if the figure meets its goal; None if it has no goal."""
-        return None if self.goal is None else self.goal.is_met(self.value)
+        """True if the figure meets its goal; None if it has no goal, or one that is meant for larger runs."""
+        return None if self.goal is None or not self.goal.is_judged else self.goal.is_met(self.value)
+
+    @property
+    def verdict(self) -> str:
+        """The judgement in words: ``met``, ``missed``, ``not judged at this size`` with the sizes, or nothing."""
+        if self.goal is None:
+            return ""
+        if not self.goal.is_judged:
+            return f"not judged at this size: {self.goal.size}"
+        return "met" if self.meets_goal else "missed"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -54,6 +63,7 @@ class Figure:
             "better": self.metric.better,
             "exact": self.metric.exact,
             "goal": str(self.goal) if self.goal else None,
+            "goal_size": asdict(self.goal.size) if self.goal and self.goal.size else None,
             "met": self.meets_goal,
             "note": self.note,
             "samples": list(self.samples),
@@ -61,16 +71,16 @@ class Figure:
         }
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any], definitions: Mapping[str, str]) -> Figure:
-        """Reads what ``to_json`` wrote; ``definitions`` are the metrics' definitions by name."""
+    def from_json(cls, written: Mapping[str, Any], definitions: Mapping[str, str], titles: Mapping[str, str]) -> Figure:
+        """Reads what ``to_json`` wrote; ``definitions`` and ``titles`` are those of the metrics by name."""
         name, statistic = written["metric"], written["statistic"]
-        derived = statistic == DERIVED
+        derived, size = statistic == DERIVED, written.get("goal_size")
         how = (definitions[name], "median" if derived else statistic, written["better"], written["exact"])
         return cls(
-            Metric(name, written["unit"], *how),
+            Metric(name, written["unit"], *how, title=titles.get(name, "")),
             tuple(written["samples"]),
             written["of"],
-            Goal.parse(written["goal"]) if written["goal"] else None,
+            Goal.parse(written["goal"], GoalSize(**size) if size else None) if written["goal"] else None,
             written["value"] if derived else None,
             written["note"],
             tuple(written.get("at", ())),

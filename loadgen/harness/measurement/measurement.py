@@ -38,6 +38,7 @@ class Measurement:
             "machine": dict(self.machine),
             "versions": dict(self.versions),
             "metrics": {f.metric.name: f.metric.definition for f in self.figures},
+            "titles": {f.metric.name: f.metric.title for f in self.figures},
             "figures": [figure.to_json() for figure in self.figures],
         }
 
@@ -49,7 +50,11 @@ class Measurement:
             **{name: written[name] for name in names},
             started=datetime.fromisoformat(written["started"]),
             seconds=written["seconds"],
-            figures=tuple(Figure.from_json(figure, written["metrics"]) for figure in written["figures"]),
+            figures=tuple(
+                # Runs before metrics had titles are read too.
+                Figure.from_json(figure, written["metrics"], written.get("titles", {}))
+                for figure in written["figures"]
+            ),
         )
 
 

@@ -11,7 +11,7 @@ def format_figures(figures: Sequence[Figure]) -> str:
     """Formats the figures in columns, a line each."""
     rows = [("metric", "of", "value", "unit", "goal", "", "lowest", "highest", "samples")]
     for figure in figures:
-        verdict = {None: "", True: "met", False: "MISSED"}[figure.meets_goal]
+        verdict = figure.verdict.replace("missed", "MISSED")
         rows.append(
             (
                 figure.metric.name,
@@ -19,7 +19,7 @@ def format_figures(figures: Sequence[Figure]) -> str:
                 format_number(figure.value),
                 figure.metric.unit,
                 str(figure.goal) if figure.goal else "",
-                f"{verdict} {figure.note}".strip(),
+                "; ".join(filter(None, (verdict, figure.note))),
                 format_number(min(figure.samples)),
                 format_number(max(figure.samples)),
                 str(len(figure.samples)),

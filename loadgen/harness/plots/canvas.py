@@ -10,18 +10,23 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.published.read_published import StudyName
 from watchfloor.schema.errors import UserError
+
+T = TypeVar("T")
 
 WIDTH = 10.0
 """The width of all pictures in inches."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 """The palette of Okabe and Ito, "Color Universal Design" (2008), which people with any colour vision can tell apart.
 Its black is left to the text, and its yellow is left out because it can hardly be seen on white."""
-MARKERS = ("o", "s", "^", "D", "v", "P")
-_INK = "#1a1a1b"
+MARKERS = ("o", "s", "^", "v", "P", "X")
+PUBLISHED_MARKERS = ("D", "s", "^", "o")
+"""The marks of published values. They are hollow, which those of ours never are."""
+HOLLOW = {"markerfacecolor": "none", "markeredgewidth": 1.4}
+INK = "#1a1a1b"
 """The colour of text. In the SVG it is replaced by the text colour of the page."""
 _STYLE: dict[Any, Any] = {
     "font.size": 9.5,
@@ -38,18 +43,22 @@ _STYLE: dict[Any, Any] = {
     "axes.facecolor": "none",
     "svg.fonttype": "none",
     **dict.fromkeys(
-        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), _INK
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), INK
     ),
 }
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """A matplotlib figure, a name for its file, and a caption of a sentence or two."""
+    """A matplotlib figure, a name for its file, and a caption of a sentence or two.
+
+    ``study`` is the study whose published values are drawn beside ours; its page has the picture then.
+    """
 
     name: str
     caption: str
     drawing: Any
+    study: StudyName | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,7 @@ class Picture:
     caption: str
     svg: str
     png: bytes
+    study: StudyName | None = None
 
 
 def require_matplotlib() -> None:
@@ -113,26 +123,27 @@ def format_log_axis(axis: Any, values: Sequence[float]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def render_pictures(
-    experiment: str, draw: Callable[[Sequence[Figure]], Iterator[Sketch]], figures: Sequence[Figure]
-) -> list[Picture]:
-    """Draws figures and renders each sketch. Raises ``UserError`` if matplotlib is not installed."""
+def render_pictures(name: str, draw: Callable[[T], Iterator[Sketch]], figures: T) -> list[Picture]:
+    """Draws figures and renders each sketch; ``name`` is that of their experiment or study.
+
+    Raises ``UserError`` if matplotlib is not installed.
+    """
     with apply_style():
-        return [_render_sketch(experiment, sketch) for sketch in draw(figures)]
+        return [_render_sketch(name, sketch) for sketch in draw(figures)]
 
 
-def _render_sketch(experiment: str, sketch: Sketch) -> Picture:
+def _render_sketch(drawn_by: str, sketch: Sketch) -> Picture:
     """Renders a sketch; the same sketch gives the same bytes."""
     from matplotlib import rc_context
 
-    name = f"{experiment}-{sketch.name}"
+    name = f"{drawn_by}-{sketch.name}"
     svg, png = io.StringIO(), io.BytesIO()
     with rc_context({"svg.hashsalt": name}):
         sketch.drawing.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
         # The layout is computed once, because it takes longer than the drawing.
         sketch.drawing.set_layout_engine("none")
         sketch.drawing.savefig(png, format="png", dpi=150, metadata={"Software": None}, facecolor="white")
-    return Picture(name, sketch.caption, _make_embeddable(svg.getvalue(), name), png.getvalue())
+    return Picture(name, sketch.caption, _make_embeddable(svg.getvalue(), name), png.getvalue(), sketch.study)
 
 
 def _make_embeddable(svg: str, name: str) -> str:
@@ -141,7 +152,7 @@ def _make_embeddable(svg: str, name: str) -> str:
     It begins with its root element, its identifiers occur in no other picture, and its text has the colour of the
     page's text.
     """
-    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
     return svg.replace("<svg ", '<svg role="img" ', 1)

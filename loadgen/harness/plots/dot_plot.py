@@ -11,70 +11,122 @@ from typing import Any
 
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.table import format_number
+from watchfloor.loadgen.published.read_published import StudyName
 
-from .canvas import COLOURS, MARKERS, Sketch, format_axis, format_log_axis, make_panels
+from .canvas import (
+    COLOURS,
+    HOLLOW,
+    INK,
+    MARKERS,
+    PUBLISHED_MARKERS,
+    Sketch,
+    format_axis,
+    format_log_axis,
+    make_panels,
+)
+from .labels import is_published
 
 _ROW, _FRAME = 0.26, 1.0
 """The height in inches of a line, and of the frame around all lines."""
+_LEGEND_LETTERS = 100
+"""The letters of a legend's labels up to which five stand on a line."""
 _LOG_FROM = 20
 """The ratio of the greatest to the least value from which on an axis is logarithmic."""
 
 
 @dataclass(frozen=True)
 class DotRow:
-    """A line of a dot plot: figures by the name of their series, in the legend's order."""
+    """A line of a dot plot: figures by the name of their series, in the legend's order; a lone series needs no name.
+
+    A series whose name is of ``label_published`` has the mark of published values, and so have all figures of a line
+    that has such a name in ``published``.
+    """
 
     label: str
     figures: Mapping[str, Figure]
+    published: str = ""
 
 
-def draw_dots(name: str, caption: str, rows: Sequence[DotRow], unit: str) -> Sketch:
-    """Draws one panel. If there is one series, its values are written beside the lines, and there is no legend."""
+def draw_dots(
+    name: str,
+    caption: str,
+    rows: Sequence[DotRow],
+    unit: str,
+    study: StudyName | None = None,
+    below: bool = True,
+) -> Sketch:
+    """Draws one panel. If there is one series, its values are written beside the lines, and it has no legend.
+
+    The dots of a line stand one ``below`` the other, or all on the line if they cannot hide each other.
+    """
     series = list(dict.fromkeys(key for row in rows for key in row.figures))
-    step = 1 if len(series) == 1 else 0.7 * len(series)
+    step = 0.7 * len(series) if below and len(series) > 1 else 1
     drawn, (axes,) = make_panels(_FRAME + _ROW * step * len(rows) + (0.3 if len(series) > 1 else 0))
-    _draw_series(axes, rows, series)
-    values = [v for row in rows for f in row.figures.values() for v in _list_drawn_values(f)]
-    _scale_axis(axes, values)
-    axes.set_xlabel(unit)
-    if len(series) > 1:
-        drawn.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=min(5, len(series) + 1))
-    return Sketch(name, caption, drawn)
-
-
-def _draw_series(axes: Any, rows: Sequence[DotRow], series: Sequence[str]) -> None:
     for order, key in enumerate(series):
-        figures_by_y = {
-            place + (order - (len(series) - 1) / 2) * 0.8 / len(series): row.figures[key]
-            for place, row in enumerate(rows)
-            if key in row.figures
-        }
-        lows, highs = [min(f.samples) for f in figures_by_y.values()], [max(f.samples) for f in figures_by_y.values()]
-        colour, marker = COLOURS[order % len(COLOURS)], MARKERS[order % len(MARKERS)]
-        axes.hlines(list(figures_by_y), lows, highs, color=colour, linewidth=3, alpha=0.35)
-        axes.plot(
-            [f.value for f in figures_by_y.values()], list(figures_by_y), marker, color=colour, markersize=5, label=key
-        )
-        goals = [(figure.goal.limit, y) for y, figure in figures_by_y.items() if figure.goal]
-        if goals:
-            stroke = COLOURS[1] if len(series) == 1 else colour
-            axes.plot(*zip(*goals, strict=True), "|", color=stroke, markersize=11, markeredgewidth=1.6)
-        for y, figure in figures_by_y.items() if len(series) == 1 else ():
-            beside = axes.get_yaxis_transform()
-            axes.text(1.01, y, format_number(figure.value), transform=beside, va="center", fontsize=8.5)
+        shift = (order - (len(series) - 1) / 2) * 0.8 / len(series) if below else 0
+        _draw_series(axes, rows, key, shift, _choose_mark(key, series))
+    for label in dict.fromkeys(row.published for row in rows if row.published):
+        axes.plot([], [], PUBLISHED_MARKERS[0], color=INK, label=label, **HOLLOW)
+    if len(series) == 1:
+        _write_values(axes, rows, series[0])
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
+    _scale_axis(axes, [v for row in rows for f in row.figures.values() for v in _list_drawn_values(f)])
+    axes.set_xlabel(unit)
+    handles, labels = axes.get_legend_handles_labels()
+    if len(series) > 1 or any(map(is_published, labels)):
+        columns = 3 if sum(map(len, labels)) > _LEGEND_LETTERS else 5
+        drawn.legend(handles, labels, loc="outside upper left", ncols=columns)
+    return Sketch(name, caption, drawn, study)
+
+
+def _choose_mark(key: str, series: Sequence[str]) -> dict[str, Any]:
+    """Returns the colour and the marker of a series."""
+    place = [other for other in series if is_published(other) == is_published(key)].index(key)
+    if is_published(key):
+        return {"color": INK, "marker": PUBLISHED_MARKERS[place % len(PUBLISHED_MARKERS)], **HOLLOW}
+    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _draw_series(axes: Any, rows: Sequence[DotRow], key: str, shift: float, mark: Mapping[str, Any]) -> None:
+    """Draws dots, bars and goals of a series, ``shift`` below the lines."""
+    placed = [(place + shift, row.figures[key], row) for place, row in enumerate(rows) if key in row.figures]
+    alone = not key
+    for is_theirs in (False, True):
+        points = [(figure, y) for y, figure, row in placed if bool(row.published) == is_theirs]
+        if not points:
+            continue
+        style = {**mark, "marker": PUBLISHED_MARKERS[0], **HOLLOW} if is_theirs else mark
+        colour = INK if is_theirs and alone else mark["color"]
+        values, ys = [figure.value for figure, _ in points], [y for _, y in points]
+        lows, highs = [min(figure.samples) for figure, _ in points], [max(figure.samples) for figure, _ in points]
+        axes.hlines(ys, lows, highs, color=colour, linewidth=3, alpha=0.35)
+        label = None if is_theirs else key
+        axes.plot(values, ys, linestyle="", markersize=5, clip_on=False, label=label, **{**style, "color": colour})
+    goals = [(figure.goal.limit, y) for y, figure, _ in placed if figure.goal and figure.goal.is_judged]
+    if goals:
+        stroke = COLOURS[1] if alone else mark["color"]
+        axes.plot(*zip(*goals, strict=True), "|", color=stroke, markersize=11, markeredgewidth=1.6)
+
+
+def _write_values(axes: Any, rows: Sequence[DotRow], key: str) -> None:
+    beside = axes.get_yaxis_transform()
+    for y, row in enumerate(rows):
+        if key in row.figures:
+            text = format_number(row.figures[key].value)
+            axes.text(1.01, y, text, transform=beside, va="center", fontsize=8.5)
 
 
 def _scale_axis(axes: Any, values: Sequence[float]) -> None:
     if min(values) > 0 and max(values) / min(values) > _LOG_FROM:
         format_log_axis(axes.xaxis, values)
     else:
-        axes.set_xlim(left=min(0, min(values)) * 1.05)
+        axes.set_xlim(min(0, min(values)) * 1.05, None if any(values) else 1)
         format_axis(axes.xaxis)
 
 
 def _list_drawn_values(figure: Figure) -> tuple[float, ...]:
     """Returns all values of a figure that the axis must include."""
-    return (*figure.samples, figure.value, *((figure.goal.limit,) if figure.goal else ()))
+    goal = (figure.goal.limit,) if figure.goal and figure.goal.is_judged else ()
+    return (*figure.samples, figure.value, *goal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from watchfloor.loadgen.harness.measurement.figure import Figure
@@ -9,7 +10,7 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from . import time_series as series
 from .canvas import Sketch
 from .dot_plot import DotRow, draw_dots
-from .labels import label_axis, label_figures
+from .labels import capitalize_first, label_figures
 
 _MOST_ROWS = 40
 _SERIES = 2
@@ -29,10 +30,17 @@ def draw_metrics(figures: Sequence[Figure]) -> Iterator[Sketch]:
         of_metric = [figure for figure in figures if figure.metric.name == name]
         shared, labels = label_figures(of_metric)
         rows = [DotRow(label, {"": figure}) for label, figure in zip(labels, of_metric, strict=True)]
-        parts = range(0, len(rows), _MOST_ROWS)
-        for part, begin in enumerate(parts, 1):
-            sheet = f", part {part} of {len(parts)}" if len(parts) > 1 else ""
-            goal = ", the upright stroke is its goal" if any(f.goal for f in of_metric) else ""
-            caption = f"{name}{f' ({shared})' if shared else ''}{sheet}. {READING_HINT}{goal}."
-            file = f"{name}-{part}" if len(parts) > 1 else name
-            yield draw_dots(file, caption, rows[begin : begin + _MOST_ROWS], label_axis(of_metric[0]))
+        parts = math.ceil(len(rows) / _MOST_ROWS)
+        for part, of_part in enumerate(cut_evenly(rows, parts), 1):
+            sheet = f", part {part} of {parts}" if parts > 1 else ""
+            goal = ", the upright stroke is its goal" if any(f.goal and f.goal.is_judged for f in of_metric) else ""
+            metric = of_metric[0].metric
+            about = f"{capitalize_first(metric.titled_unit)}{f' ({shared})' if shared else ''}{sheet}"
+            caption = f"{about}. {READING_HINT}{goal}."
+            yield draw_dots(f"{name}-{part}" if parts > 1 else name, caption, of_part, metric.titled_unit)
+
+
+def cut_evenly(rows: Sequence[DotRow], parts: int) -> Iterator[Sequence[DotRow]]:
+    """Yields the rows in as many parts, all of which have the same number of rows, or one less."""
+    for part in range(parts):
+        yield rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from watchfloor.loadgen.harness.measurement.figure import Figure
 
 from .canvas import COLOURS, MARKERS, Sketch, format_log_axis, make_panels
-from .labels import label_axis
 
 _LAST = "last"
 
@@ -36,7 +35,7 @@ def draw_row_panels(name: str, caption: str, figures: Sequence[Figure], panel: s
             )
         axes.set_xticks(range(len(rows)), [row if row == _LAST else f"{int(row):,}" for row in rows])
         axes.set(title=title, xlabel="row", xlim=(-0.5, len(rows) - 0.5))
-    panels[0].set_ylabel(label_axis(figures[0]))
+    panels[0].set_ylabel(figures[0].metric.titled_unit)
     format_log_axis(panels[0].yaxis, [sample for figure in figures for sample in figure.samples])
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(lines))
     return Sketch(name, f"{caption}: medians, with the range of the samples; the time axis is logarithmic.", drawn)

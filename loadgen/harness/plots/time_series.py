@@ -11,7 +11,7 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.table import format_number
 
 from .canvas import COLOURS, Sketch, format_axis, make_panels
-from .labels import format_case, label_axis
+from .labels import capitalize_first, format_case
 
 _HEIGHT, _SHADING_HEIGHT = 2.4, 1.1
 """Inches of a panel, and of a panel of a shading metric."""
@@ -28,14 +28,16 @@ def draw_time_series(figures: Sequence[Figure], shading_metrics: Sequence[str] =
     for figure in figures:
         runs.setdefault(tuple(figure.labels.items()), []).append(figure)
     for case, of_run in runs.items():
-        zeros = [f.metric.name for f in of_run if f.metric.name in shading_metrics and not any(f.samples)]
-        shown = [figure for figure in of_run if figure.metric.name not in zeros]
+        zeros = [f.metric for f in of_run if f.metric.name in shading_metrics and not any(f.samples)]
+        shown = [figure for figure in of_run if figure.metric not in zeros]
         shades = {name: COLOURS[place] for place, name in enumerate(shading_metrics, 1) if _filter_metric(shown, name)}
         shown.sort(key=lambda figure: figure.metric.name in shades)
         title = format_case(dict(case))
-        about = f"{', '.join(figure.metric.name for figure in shown)} over time{f': {title}' if title else ''}"
-        shaded = f" Shaded: where {' or '.join(shades)} is above zero." if shades else ""
-        zero = f" Zero throughout: {', '.join(zeros)}." if zeros else ""
+        names = ", ".join(dict.fromkeys(figure.metric.title for figure in shown))
+        about = f"{capitalize_first(names)} over time{f': {title}' if title else ''}"
+        causes = " or ".join(_filter_metric(shown, name)[0].metric.title for name in shades)
+        shaded = f" Shaded: where {causes} is above zero." if shades else ""
+        zero = f" Zero throughout: {', '.join(metric.title for metric in zeros)}." if zeros else ""
         yield Sketch(
             f"series-{_make_file_name(title)}", f"{about}.{shaded}{zero} Dashed: the figure.", _draw_run(shown, shades)
         )
@@ -45,7 +47,7 @@ def _draw_run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
     heights = [_SHADING_HEIGHT if figure.metric.name in shades else _HEIGHT for figure in figures]
     drawn, panels = make_panels(sum(heights) + 0.6, len(figures), sharex=True, height_ratios=heights)
     for axes, figure in zip(panels, figures, strict=True):
-        axes.set_title(label_axis(figure))
+        axes.set_title(capitalize_first(figure.metric.titled_unit))
         axes.set_ylim(0, max(*figure.samples, 0) * 1.08 or 1)
         format_axis(axes.yaxis)
         if figure.metric.name in shades:
@@ -73,7 +75,7 @@ def _shade_panel(axes: Any, shading: Figure, colour: str) -> None:
     if spans:
         whole = axes.get_xaxis_transform()
         axes.broken_barh(
-            spans, (0, 1), transform=whole, color=colour, alpha=0.18, linewidth=0, label=shading.metric.name
+            spans, (0, 1), transform=whole, color=colour, alpha=0.18, linewidth=0, label=shading.metric.title
         )
 
 

@@ -80,6 +80,9 @@ def _accumulo_properties(settings: Settings, zookeepers: str, secret: str, nativ
         # By default the answer that a log is not sorted yet is cached for 15 s.
         "manager.recovery.wal.cache.time": "500ms",
         "manager.tablet.watcher.interval": "5s",
+        # A flush that waits for a dead server's metadata holds the connection on which the manager then asks the server
+        # to take that metadata over; both wait until a request between servers times out, by default after 120 s.
+        "general.rpc.timeout": "20s",
         "tserver.memory.maps.native.enabled": str(native).lower(),
         "tserver.memory.maps.max": maps,
         # The rule: logs.threshold (3) * wal.max.size >= maps.max, or logs force flushes before memory does.

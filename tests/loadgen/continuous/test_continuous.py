@@ -11,15 +11,16 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from table_entries import Entry, count_rows, delete_entries, overwrite_entries, read_entries
 
-from watchfloor.loadgen.continuous.clients import run_clients, start_clients
+from watchfloor.loadgen.continuous.clients import ClientKind, run_clients, start_clients
 from watchfloor.loadgen.continuous.collector import COLUMNS
 from watchfloor.loadgen.continuous.ingest import IngestOptions, sum_ingest
 from watchfloor.loadgen.continuous.main import main
@@ -145,6 +146,35 @@ def test_each_of_a_hundred_removed_and_a_hundred_damaged_entries_is_found(
     records = run_clients(store_settings, walker, 1, 1)
     missing = {record["missing"].encode() for record in records[0] if "missing" in record}
     assert missing and missing <= {entry.row for entry in removed}
+
+
+@pytest.mark.timeout(120)
+def test_clients_of_so_many_seconds_end_when_the_waiting_is_interrupted(
+    store_settings: Settings, labelled: TableRows
+) -> None:
+    reader = ReaderOptions(sleep=10, report=0, authorizations=STUDY_AUTHORIZATIONS).make_client("scan", labelled)
+    interrupt = threading.Timer(4, os.kill, [os.getpid(), signal.SIGINT])
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_clients(store_settings, reader, 2, 1, seconds=3600)
+    interrupt.join()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("make", [IngestOptions.make_client, IngestOptions.make_plain_client])
+def test_endless_ingest_ends_when_the_waiting_is_interrupted(
+    store_settings: Settings, make: Callable[[IngestOptions, TableRows], ClientKind]
+) -> None:
+    rows = TableRows(f"bench_endless_{RUN}")
+    create_table(store_settings, rows, TableLayout(1))
+    interrupt = threading.Timer(4, os.kill, [os.getpid(), signal.SIGINT])
+    interrupt.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_clients(store_settings, make(replace(SMALL, entries=1 << 40), rows), 1, 1)
+    finally:
+        interrupt.join()
+        drop_table(store_settings, rows.name)
 
 
 def test_a_client_that_is_killed_leaves_nothing_undefined(store_settings: Settings) -> None:

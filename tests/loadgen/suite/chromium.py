@@ -50,7 +50,7 @@ class Page:
         return found["result"].get("value")
 
     def screenshot(self) -> bytes:
-        taken = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        taken = self.ask("Page.captureScreenshot", format="png")
         return base64.b64decode(taken["data"])
 
     @property

@@ -16,7 +16,7 @@ from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 MACHINE = {"system": "Linux", "processor": "a <fast> one", "cores": 2, "memory_bytes": 1 << 34, "load_average": 0.5}
 VERSIONS = {"python": "3.12.1", "watchfloor": "0.1.0"}
 RATE = Metric("events_per_second", "events/s", "events / seconds of the whole load")
-ASKED = Metric("asked_ms", "ms", "from the question to its last row")
+ASKED = Metric("asked_ms", "ms", "from the question to its last row", title="time of an answer")
 WAITED = Metric("latency_ms", "ms", "from when it was due to its last row", "99th percentile")
 RATIO = Metric("ours_to_best", "", "median asked_ms of ours / the lowest of all; samples: turn by turn", better="lower")
 DISK = Metric("disk_share", "%", "bytes on the disk / bytes of the file", better="lower", exact=True)

@@ -389,5 +389,5 @@ def test_units_tell_which_way_is_better() -> None:
     assert Metric("it", "%", "", better="higher").better == "higher"
     assert Metric("it", "s", "", better=None).better is OFFERED.better is STEADY.better is None
     lasted = Figure(LASTING, (1.0,))
-    assert Figure.from_json(lasted.to_json(), {LASTING.name: LASTING.definition}) == lasted
+    assert Figure.from_json(lasted.to_json(), {LASTING.name: LASTING.definition}, {}) == lasted
     assert json.loads(json.dumps(Figure(DISK, (1.0,)).to_json()))["better"] == "lower"

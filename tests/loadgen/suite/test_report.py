@@ -11,35 +11,22 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chromium import open_page
-from runs import asking, experiment, loading, of_model, write
+from every_drawing import everything
+from runs import asking, loading, write
 
 from watchfloor.api.cli import main as cli
-from watchfloor.loadgen.experiments.lookups.figures import (
-    BUCKET,
-    HIGHEST,
-    LOOKUP,
-    LOWEST,
-    MEAN,
-    SIZE,
-    WRITE,
-    make_published_figures,
-)
 from watchfloor.loadgen.experiments.registry import draw_pictures, list_names, load_experiment
-from watchfloor.loadgen.harness.measurement.figure import DERIVED, STATISTICS, Figure
-from watchfloor.loadgen.harness.measurement.measurement import Measurement
-from watchfloor.loadgen.harness.measurement.metric import Metric
+from watchfloor.loadgen.harness.measurement.figure import DERIVED, STATISTICS
 from watchfloor.loadgen.harness.measurement.table import format_number
 from watchfloor.loadgen.harness.plots import general
-from watchfloor.loadgen.lookups.options import CODECS
-from watchfloor.loadgen.suite.report import write_report
+from watchfloor.loadgen.harness.plots.labels import capitalize_first
+from watchfloor.loadgen.report.report import write_report
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib: pip install 'watchfloor[bench]'")
 
@@ -56,134 +43,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def everything() -> Iterator[Measurement]:
-    """Figures as the experiments with drawings of their own make them, with as many rows as they may have."""
-    ms = Metric("row_ms", "ms", "from the question to the row")
-    batching = [
-        Figure(ms, (scale * place, scale * place * 1.3), {"value": value, "row": row, "policy": policy})
-        for value, scale in (("dense", 3.0), ("rare", 900.0))
-        for place, row in enumerate(("1", "100", "1000", "last"), 1)
-        for policy in ("none", "fixed", "bisect", "llcysa", "density")
-    ]
-    yield experiment("batching", batching)
-    first = [
-        Figure(Metric(name, "ms", "to the row"), (3.0 + place, 9.5), {"value": value, "scheme": scheme})
-        for name in ("first_rows_ms", "hundred_rows_ms", "rest_first_rows_ms", "rest_hundred_rows_ms", "rest_adds_ms")
-        for value in ("rare", "dense")
-        for place, scheme in enumerate(("auto", "batched-index", "batched-scan", "scan", "index"))
-    ]
-    yield experiment("first-result", first)
-    asked = Metric("asked_ms", "ms", "from the question to the last row")
-    crossover = [
-        Figure(asked, (2.0 + 100 * density * place,), {"where": f'left = "d{density}"', "task": task, "scheme": scheme})
-        for density in (1e-5, 1e-3, 0.1, 0.5)
-        for task in ("page", "end")
-        for place, scheme in enumerate(("scan", "batched-scan", "index", "batched-index", "auto"), 1)
-    ]
-    yield experiment("crossover", crossover)
-    load = Metric("load_megabytes_per_second", "MB/s", "bytes / seconds")
-    answer = Metric("answer_ms", "ms", "from the question to all of its rows")
-    blocks = [
-        Figure(load, (20.0, 31.0), {"engine": e, "events": "10,000"}) for e in ("block", "cell", "duckdb", "chdb")
-    ]
-    blocks += [
-        Figure(
-            answer, (4.0 * place, 5.0 * place), {"engine": engine, "events": "10,000", "question": f"newest, {value}"}
-        )
-        for value in ("dense", "middling", "rare")
-        for place, engine in enumerate(("block", "duckdb", "chdb"), 1)
-    ]
-    yield experiment("blocks", blocks)
-    yield from of_servers()
-    yield of_lookups()
-    yield of_model()
-    many = [Figure(asked, (1.0 + n, 2.0 + n), {"question": f"the question number {n}"}) for n in range(50)]
-    yield experiment("many", many)
-
-
-def of_lookups() -> Measurement:
-    """Look-ups and bulk writes by codec, with a study's."""
-    found = [
-        Figure(LOOKUP, (float(ms * place), ms * place + 5.0), {"codec": codec, "state": state, "of": name})
-        for place, codec in enumerate(CODECS, 1)
-        for state in ("cold", "warm", "warm, one executor")
-        for name, ms in {LOWEST: 2, MEAN: 9, "50 % of look-ups": 7, "99 % of look-ups": 40, HIGHEST: 300}.items()
-    ]
-    found += [
-        Figure(BUCKET, (share,), {"codec": codec, "state": state, "time": time})
-        for codec in CODECS
-        for state in ("cold", "warm", "warm, one executor")
-        for time, share in (("0 to 50 ms", 70.0), ("50 to 100 ms", 25.0), ("1 s and more", 5.0))
-    ]
-    for place, codec in enumerate(CODECS, 1):
-        found += [Figure(WRITE, (9e3 * place,), {"codec": codec}), Figure(SIZE, (60.0 * place,), {"codec": codec})]
-    return experiment("lookups", [*found, *make_published_figures()])
-
-
-def of_servers() -> Iterator[Measurement]:
-    """Ingest by clients and by a schedule, queries by scheme and by a schedule, other engines."""
-    seconds = tuple(float(second) for second in range(20))
-    rate = Metric("steady_events_per_second", "events/s", "mean of the rate", "mean")
-    over_time = Metric("instantaneous_events_per_second", "events/s", "events in each second")
-    holds = Metric("hold_ms", "ms", "for how long a write was held", "max")
-    silent = Metric("silent_servers", "servers", "servers that did not answer", "max")
-    slow = Metric("item_latency_99th_ms", "ms", "from due to durable", "99th percentile")
-    ingest = []
-    for clients in (1, 4):
-        for tservers in (1, 2):
-            of = {"clients": f"{clients} clients", "tservers": f"{tservers} tservers", "load": "closed loop"}
-            speeds = tuple(1e4 * clients * tservers + 900 * (second % 5) for second in seconds)
-            ingest += [Figure(rate, speeds[5:], of, at=seconds[5:]), Figure(over_time, speeds, of, at=seconds)]
-            ingest.append(Figure(replace(rate, name="megabytes_per_second_per_client", unit="MB/s"), (31.0, 33.0), of))
-            ingest.append(Figure(holds, tuple(200.0 * (7 <= second < 9) for second in seconds), of, at=seconds))
-            ingest.append(Figure(silent, (0.0,) * len(seconds), of, at=seconds))
-    for share in (50, 120):
-        of = {"tservers": "2 tservers", "load": "open loop", "share": f"{share} %"}
-        waited = tuple(share + second for second in seconds)
-        ingest += [Figure(replace(slow, name="item_latency_ms"), waited, of, at=seconds), Figure(slow, waited, of)]
-    published = replace(rate, name="paper_megabytes_per_second_per_client", unit="MB/s")
-    yield experiment("ingest", [*ingest, Figure(published, (1.1,), {"load": "the paper's"}, note="HPEC 2014")])
-    row = Metric("row_ms", "ms", "from the question to the row")
-    of_rows = [
-        Figure(row, (2.0 * place, 3.0 * place), {"query": q, "scheme": s, "layout": "block", "state": state, "row": r})
-        for q in ("A", "B", "C")
-        for place, s in enumerate(("scan", "batched-scan", "index", "batched-index", "auto"), 1)
-        for state in ("warm", "ingest")
-        for r in ("1", "100", "1000", "last")
-    ]
-    paper = Metric("paper_ms", "ms", "what the paper has")
-    of_rows += [
-        Figure(paper, (7000.0,), {"query": q, "scheme": s, "layout": "the paper's", "row": r})
-        for r in ("1", "last")
-        for q in ("A", "B", "C")
-        for s in ("scan", "batched-scan", "index", "batched-index")
-    ]
-    of_rows += [
-        Figure(Metric(name, "ms", "of a schedule"), (5.0, 8.0), {"layout": "block", "state": "idle", "load": load})
-        for name in ("service_ms", "service_p99_ms", "latency_ms", "latency_p99_ms")
-        for load in ("25% of the closed loop", "75% of the closed loop")
-    ]
-    yield experiment("responsiveness", of_rows)
-    yield experiment(
-        "peers",
-        [
-            Figure(row, (2.0 * place, 3.0 * place), {"question": question, "rows": "10 rows", "engine": engine})
-            for question in ("dense, row 1", "dense, last row", "rare, row 1")
-            for place, engine in enumerate(("watchfloor", "duckdb", "chdb", "tantivy", "opensearch"), 1)
-        ],
-    )
-
-    operations = Metric("ycsb_operations_per_second", "operations/s", "operations / seconds")
-    of_ycsb = {"workload": "A", "threads": "1 thread"}
-    yield experiment(
-        "ycsb", [Figure(operations, (5.0,), {**of_ycsb, "mode": mode}) for mode in ("flushed", "buffer of 100 KB")]
-    )
-
-
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with a report that has every kind of drawing."""
-    run = write(tmp_path_factory.mktemp("drawn") / "run", loading(1), asking(1), *everything())
+    run = write(tmp_path_factory.mktemp("drawn") / "run", *everything())
     write_report(run)
     return run
 
@@ -262,9 +125,18 @@ def metrics(folder: Path, name: str) -> list[tuple[str, str]]:
 def test_definitions_notes_gaps_and_surroundings_are_told(folder: Path) -> None:
     text = parsed(folder / "report.html").text
     for name in ("loading", "asking"):
-        for definition in json.loads((folder / f"{name}.json").read_text())["metrics"].values():
-            assert definition[1:] in text
-    for told in ("peer <b>&amp; is ahead", "best: index", "not measured: exit status 3", "1 missed", "quick run"):
+        written = json.loads((folder / f"{name}.json").read_text())
+        for metric, definition in written["metrics"].items():
+            assert definition[1:].replace("asked_ms", "“time of an answer”") in text
+            assert capitalize_first(written["titles"][metric]) in text
+    for told in (
+        "peer <b>&amp; is ahead",
+        "best: index",
+        "not measured: exit status 3",
+        "1 missed",
+        "quick run",
+        "its numbers are rough",
+    ):
         assert told in text, told
     for told in ("a <fast> one", "0.1.0", "shards", "events 1000, seed 1", "Service time", "open loop"):
         assert told in text, told
@@ -317,10 +189,20 @@ def test_experiments_have_drawings_of_their_own(drawn: Path) -> None:
 
 def test_marks_shade_a_series_and_those_that_stayed_zero_are_only_named(drawn: Path) -> None:
     text = parsed(drawn / "report.html").text
-    assert "Shaded: where hold_ms is above zero. Zero throughout: silent_servers." in text
-    picture = next(path for path in (drawn / "plots").glob("*series*1-tservers*.svg") if "closed" in path.name)
+    held, silent = "time for which writes were held", "tablet servers that did not answer"
+    assert f"Shaded: where {held} is above zero. Zero throughout: {silent}." in text
+    picture = next(path for path in (drawn / "plots").glob("*series*1-tablet-server-*.svg") if "closed" in path.name)
     titles = ET.parse(picture).getroot().itertext()
-    assert "hold_ms" in "".join(titles) and "silent_servers" not in picture.read_text()
+    assert held in "".join(titles) and silent not in picture.read_text()
+
+
+def test_pictures_and_captions_have_words_and_no_identifiers(drawn: Path) -> None:
+    page = (drawn / "report.html").read_text()
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", page, re.DOTALL)
+    drawings = [path.read_text() for path in (drawn / "plots").glob("*.svg")]
+    texts = [text for drawing in drawings for text in re.findall(r"<(?:text|tspan)[^>]*>([^<]*)<", drawing)]
+    assert len(captions) == len(drawings) and len(texts) > 10 * len(drawings)
+    assert [text for text in (*captions, *texts) if re.search(r"\w_\w", text)] == []
 
 
 def test_no_figures_make_no_picture() -> None:

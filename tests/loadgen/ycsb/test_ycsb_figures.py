@@ -108,7 +108,7 @@ def test_pictures_name_ours_and_the_study() -> None:
         "ycsb-percentiles-50-threads",
         "ycsb-due",
     }
-    for words in ("ours, buffered", "study, 10 and 100 virtual machines", "operations a second"):
+    for words in ("ours, buffered", "published, 2014 study, 10 and 100 virtual nodes", "operations a second"):
         assert words in pictures["ycsb-rates-50-threads"].svg
 
 

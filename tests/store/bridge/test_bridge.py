@@ -27,7 +27,9 @@ from watchfloor.schema.settings.credentials import Credentials
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.connection import Connection
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.streams import EventStream
+from watchfloor.store.bridge.waiting import read_waited_seconds
 
 pytestmark = pytest.mark.stack
 
@@ -41,6 +43,19 @@ def refused(connection: Connection, table: str, batch: pa.RecordBatch, cause: st
         writer.write_entries(table, batch)
     with pytest.raises(StoreError, match="failed before"):
         writer.flush()
+    writer.close()
+
+
+def test_the_time_for_which_a_full_writer_waits_is_known(connection: Connection, table: str) -> None:
+    before = read_waited_seconds()
+    time.sleep(0.2)
+    assert read_waited_seconds() == before, "Python's own time is none of it"
+    began, writer = time.monotonic(), EntrySink(connection, 1 << 20, 1, 200)
+    for first in range(0, 16_000, 400):
+        rows = [b"%08d" % n for n in range(first, first + 400)]
+        writer.write_entries(table, entries(row=rows, value=[os.urandom(4096) for _ in rows]))
+    waited = read_waited_seconds() - before
+    assert 0.01 < waited < time.monotonic() - began, "64 MB have no room in 1 MB"
     writer.close()
 
 

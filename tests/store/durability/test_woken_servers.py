@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -51,17 +50,7 @@ MODES = {"block": "bulk", "cell": "live"}
 
 
 @pytest.fixture
-def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
-    write_configuration = stack.write_configuration
-
-    def write_impatient_configuration(settings: Settings, *more: Any) -> None:
-        write_configuration(settings, *more)
-        with (settings.conf_folder / "accumulo.properties").open("a") as file:
-            file.write("general.rpc.timeout=10s\n")
-
-    # The manager may be waiting for an answer of the stopped server, by default for two minutes before it goes on. By
-    # then those who write have given up, and nobody waits for the server when it wakes.
-    monkeypatch.setattr(stack, "write_configuration", write_impatient_configuration)
+def settings() -> Iterator[Settings]:
     with stack_folder() as fresh:
         small = replace(fresh, tserver_heap="256m", tserver_maps="64m", zookeeper_timeout=6)
         stack.start_stack(small, tservers=2)

@@ -100,7 +100,7 @@ def count_values(events: list[dict[str, Any]]) -> dict[str, Counter[int]]:
 
 def stored_counts(store: Store, kind: Source) -> Mapping[str, Counter[int]]:
     found = read_sightings(store, [EVERYTHING], None, None)[EVERYTHING]
-    return {field: hours for (source, field), hours in found.items() if source == kind.name}
+    return {field: sighted.hours for (source, field), sighted in found.items() if source == kind.name}
 
 
 def list_entries(store: Store, kind: Source) -> set[tuple[bytes, ...]]:

@@ -19,8 +19,9 @@ import watchfloor.bridge.ZooKeeperLogin;
  * <p>The first line of standard input is a JSON object: {@code properties} (the text of the client properties), {@code
  * user} and {@code password}, {@code zookeeper} (an account, or null) and {@code options}. Passwords come this way
  * because other users of the machine can read arguments. The end of standard input asks the workload to stop, so it
- * does not outlive its caller. Records go to standard output, a JSON object a line. The last one of a workload that failed
- * has {@code error}; that of one whose options do not fit (an IllegalArgumentException) has {@code refused}.
+ * does not outlive its caller. Records go to standard output, a JSON object a line. The first has {@code begun}, the time
+ * (epoch ms) from which the workload runs. The last one of a workload that failed has {@code error}; that of one whose
+ * options do not fit (an IllegalArgumentException) has {@code refused}.
  */
 public final class WorkloadMain {
   private WorkloadMain() {}
@@ -46,6 +47,7 @@ public final class WorkloadMain {
       Connection connection = Connection.open(given.get("properties").getAsString(), credentials);
       job = new Job(connection, given.getAsJsonObject("options"), out);
       stopAtEnd(in, job);
+      job.tell(Map.of("begun", System.currentTimeMillis()));
       load(args[0]).run(job);
     } catch (IllegalArgumentException e) {
       job.tell(Map.of("refused", String.valueOf(e.getMessage())));

@@ -12,7 +12,7 @@ import org.apache.accumulo.core.data.Key;
  * UUID(36):COUNT(16):PREVIOUS(0 or 16):[FILLER:]CHECKSUM(0 or 8)}: who wrote it, how many entries it had written, and
  * the row of the entry to which this one points.
  */
-final class EntryFormat {
+public final class EntryFormat {
   /** Where the previous row begins in a value. */
   static final int PREVIOUS = 54;
 
@@ -23,11 +23,11 @@ final class EntryFormat {
 
   private EntryFormat() {}
 
-  static byte[] row(long number) {
+  public static byte[] row(long number) {
     return hex(number, ROW_DIGITS);
   }
 
-  static byte[] column(int number) {
+  public static byte[] column(int number) {
     return hex(number, COLUMN_DIGITS);
   }
 
@@ -78,7 +78,7 @@ final class EntryFormat {
    * @param filler further bytes; null: none
    * @param sum the checksum of row, family, qualifier and visibility so far; null: the value has none
    */
-  static byte[] value(byte[] uuid, long count, byte[] previous, byte[] filler, CRC32 sum) {
+  public static byte[] value(byte[] uuid, long count, byte[] previous, byte[] filler, CRC32 sum) {
     int length = uuid.length + 1 + ROW_DIGITS + 1 + (previous == null ? 0 : ROW_DIGITS) + 1
         + (filler == null ? 0 : filler.length + 1) + (sum == null ? 0 : CHECKSUM_DIGITS);
     byte[] value = new byte[length];

@@ -1,4 +1,4 @@
-package watchfloor.workload.continuous;
+package watchfloor.workload.continuous.ingest;
 
 import java.util.Arrays;
 import java.util.SplittableRandom;

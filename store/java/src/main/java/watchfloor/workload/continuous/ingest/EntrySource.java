@@ -1,4 +1,4 @@
-package watchfloor.workload.continuous;
+package watchfloor.workload.continuous.ingest;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -9,6 +9,7 @@ import java.util.zip.CRC32;
 import org.apache.accumulo.core.data.Mutation;
 import org.apache.accumulo.core.security.ColumnVisibility;
 import watchfloor.workload.Job;
+import watchfloor.workload.continuous.EntryFormat;
 
 /** Makes the entries of one ingest client: random rows and columns, and the values that point to earlier rows. */
 final class EntrySource {
@@ -43,11 +44,6 @@ final class EntrySource {
 
   String uuid() {
     return new String(uuid, StandardCharsets.US_ASCII);
-  }
-
-  /** Returns the number of entries that were made. */
-  long count() {
-    return count;
   }
 
   /** Chooses the visibility of the entries from now on. */
