@@ -21,7 +21,7 @@ from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.names import find_single_field
 from watchfloor.schema.filter.tree import Cidr, Condition, Exists, Prefix
-from watchfloor.schema.times import format_micros, to_micros
+from watchfloor.schema.times import close_range, format_micros, to_micros
 from watchfloor.store.encoding.index_values import CUT_BYTES
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.snapshot import Snapshot
@@ -120,8 +120,7 @@ def _count_in_index(
     stop = QueryStop(reading, INDEX_SECONDS)
     try:
         reader = CountReader(reading, snapshot.catalog.find_source(request.source))
-        span = reader.find_span(request.since, request.until)
-        return {} if span is None else reader.count_chosen_values(condition, *span, MOST_VALUES)
+        return reader.count_chosen_values(condition, *close_range(request.since, request.until), MOST_VALUES)
     except StoreError:
         if stop.reason is None:
             raise

@@ -50,8 +50,8 @@ class SourcesExplanation:
     def to_text(self) -> str:
         """Returns the plan of each source, below its name, and the batching, as lines for people."""
         lines = [one.to_text() for one in self.within]
-        for part in self.query.parts:
-            lines += [part.source.name, *(f"  {line}" for line in part.plan.to_text().splitlines())]
+        for name, plan in self.query.plans.items():
+            lines += [name, *(f"  {line}" for line in plan.to_text().splitlines())]
         lines += [f"{name}\n  not read: the counts say that nothing matches" for name in self.query.settled]
         lines += [f"{name}\n  left out: {because}" for name, because in self.query.left_out.items()]
         return "\n".join(

@@ -76,6 +76,8 @@ class QueryService:
         with self._open_snapshot() as snapshot:
             checked, within = resolve_subqueries(snapshot, self._check_request(request))
             query = _prepare(checked, snapshot)
+            if isinstance(query, PreparedSources):
+                query.plan_all()
         if isinstance(query, PreparedSources) or query.plan is None:
             return SourcesExplanation(query, query.first_batch(), within)
         return Explanation(query.plan, query.policy_name, query.first_batch(), within)

@@ -14,7 +14,7 @@ from watchfloor.schema.filter.names import find_single_field
 from watchfloor.schema.filter.tree import Compare, Value
 from watchfloor.schema.filter.type_check import type_filter
 from watchfloor.schema.source import Source
-from watchfloor.schema.times import END_OF_TIME, clip_range, from_micros
+from watchfloor.schema.times import END_OF_TIME, clip_range, close_range, from_micros
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.snapshot import Snapshot
 
@@ -33,9 +33,8 @@ def count_events(
     value: Any = None,
 ) -> int:
     """Returns the number of events in [since, until), or of those among them with ``field = value``."""
-    source, reader, span = _open_counts(snapshot, source_name, since, until)
-    term = _make_term(source, field, value, span)
-    return 0 if span is None else reader.count_events(*span, *term)
+    reader, source, span = _open_counts(snapshot, source_name, since, until)
+    return reader.count_events(*span, *_make_term(reader, source, field, value, since))
 
 
 def rank_values(
@@ -51,11 +50,11 @@ def rank_values(
 
     If ``ascending``, those with the fewest events, of those that have any.
     """
-    source, reader, span = _open_counts(snapshot, source_name, since, until)
-    indexed = _find_indexed_field(source, field, span)
+    reader, source, span = _open_counts(snapshot, source_name, since, until)
+    indexed = _find_indexed_field(reader, source, field, since)
     if limit < 1:
         raise UserError(f"n is {limit}; it must be 1 or more")
-    return [] if span is None else reader.rank_values(indexed, *span, limit, ascending)
+    return reader.rank_values(indexed, *span, limit, ascending)
 
 
 def count_over_time(
@@ -71,27 +70,26 @@ def count_over_time(
 
     A bucket that the range cuts counts only its events within the range.
     """
-    source, reader, span = _open_counts(snapshot, source_name, since, until)
-    term = _make_term(source, field, value, span)
-    return reader.count_over_time(bucket, *(span or (0, 0)), *term)
+    reader, source, span = _open_counts(snapshot, source_name, since, until)
+    return reader.count_over_time(bucket, *span, *_make_term(reader, source, field, value, since))
 
 
 def _open_counts(
     snapshot: Snapshot, source_name: str, since: int | None, until: int | None
-) -> tuple[Source, CountReader, Span | None]:
-    """Returns the source, its counts, and the time range as ``CountReader.find_span`` has it."""
+) -> tuple[CountReader, Source, Span]:
+    """Returns the source's counts, the source, and the time range without open ends."""
     source = snapshot.catalog.find_source(source_name)
     check_range(since, until)
-    since, until = clip_range(since, until)
-    reader = CountReader(snapshot, source)
-    return source, reader, reader.find_span(since, until)
+    return CountReader(snapshot, source), source, close_range(*clip_range(since, until))
 
 
-def _make_term(source: Source, name: str | None, value: Any, span: Span | None) -> tuple[Field, Value] | tuple[()]:
+def _make_term(
+    reader: CountReader, source: Source, name: str | None, value: Any, since: int | None
+) -> tuple[Field, Value] | tuple[()]:
     """Returns the indexed field and its typed value, or an empty tuple if no field is named."""
     if name is None:
         return ()
-    field = _find_indexed_field(source, name, span)
+    field = _find_indexed_field(reader, source, name, since)
     if value is None:
         raise UserError(f"which value of {name}? Give one, or use top for all of them")
     tree = type_filter(Compare(field.name, "=", value), source)
@@ -99,21 +97,28 @@ def _make_term(source: Source, name: str | None, value: Any, span: Span | None) 
     return field, tree.value
 
 
-def _find_indexed_field(source: Source, name: str, span: Span | None) -> Field:
+def _find_indexed_field(reader: CountReader, source: Source, name: str, since: int | None) -> Field:
     """Returns the field of a name, which may be an ECS name or a kind if it stands for one field only.
 
-    Raises ``UserError`` unless its index covers all events of the span.
+    Raises ``UserError`` unless its index covers all events since a time; None: all that there are.
     """
     field = find_single_field(source, name)
     index = field.find_index(IndexKind.VALUES)
     if index is None:
         known = ", ".join(f.name for f in source.indexed_fields) or "none"
         raise UserError(f"only indexed fields are counted, and {name} of {source.name} is not; indexed are {known}")
-    if span is not None and not field.is_covered(span[0]):
+    since, _ = clip_range(since, None)
+    if not field.is_covered(since) and not (since is None and _is_covered_so_far(reader, field)):
         first = index.covers_from
-        since = f"events since {from_micros(first).isoformat()}" if first < END_OF_TIME else "no events yet"
+        covered = f"events since {from_micros(first).isoformat()}" if first < END_OF_TIME else "no events yet"
         raise UserError(
-            f"{name} of {source.name} was indexed later than there were events: its index knows {since}, so the "
+            f"{name} of {source.name} was indexed later than there were events: its index knows {covered}, so the "
             f"range must begin there; a query finds the older ones too"
         )
     return field
+
+
+def _is_covered_so_far(reader: CountReader, field: Field) -> bool:
+    """Returns whether a field's index covers all events that there are."""
+    bounds = reader.find_bounds()
+    return bounds is None or field.is_covered(bounds[0])

@@ -16,13 +16,14 @@ from functools import partial
 import orjson
 from flask import Flask, Response, g, request
 
+from watchfloor.api.rest.answers.negotiation import compress_answer
 from watchfloor.api.rest.base.access import INVALID_TOKEN, Access, authorize_request, refuse_token
 from watchfloor.api.rest.base.context import KnownTokens, QueryServices, RestContext
-from watchfloor.api.rest.base.limits import RestLimits
+from watchfloor.api.rest.base.limits import BODY_BYTES, RestLimits
 from watchfloor.api.rest.base.problems import to_problem
 from watchfloor.api.rest.base.route import JSON, Call, RequiredRole, Route, find_routes
 from watchfloor.api.rest.base.stream import TOKEN_ENDED
-from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
+from watchfloor.api.rest.base.validate import RequestValidator
 from watchfloor.schema.settings.settings import Settings
 
 from .page import add_page
@@ -41,7 +42,7 @@ def create_app(
     ``stopping`` is set, the service says that it is not ready.
     """
     app = Flask(__name__, static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
     app.url_map.merge_slashes = False  # else a path with two of them is answered by a redirect, in HTML
     context = RestContext(services, tokens, limits or RestLimits(), settings, stopping)
     roles: dict[str, RequiredRole | None] = dict.fromkeys(add_page(app))
@@ -52,6 +53,7 @@ def create_app(
         roles[endpoint] = route.role
     app.before_request(_note_begin)
     app.before_request(partial(_authorize_request, context, roles))
+    app.after_request(compress_answer)
     app.after_request(_add_headers)
     app.after_request(partial(_count_answer, context))
     app.register_error_handler(Exception, lambda error: to_problem(error).to_response())

@@ -20,15 +20,12 @@ from typing import Any
 from waitress import create_server
 from waitress.channel import HTTPChannel
 
-from watchfloor.api.rest.base.limits import RestLimits
-from watchfloor.api.rest.base.validate import MAX_BODY
+from watchfloor.api.rest.base.limits import BODY_BYTES, CONNECTIONS, IDLE_SECONDS, REQUEST_SECONDS, RestLimits
 from watchfloor.schema.errors import SettingsError
 
 from .event_loop import EpollLoop, WatchedConnections
 from .request_threads import RequestThreads
 
-CONNECTIONS = 8192
-"""The most connections, if the process may open as many files."""
 BACKLOG = 1024
 """Connections that wait to be accepted."""
 BUFFERED_BYTES = 16 << 10
@@ -37,17 +34,13 @@ OTHER_FILES = 256
 """Files of the process that are no connections."""
 CROWDED_SHARE = 0.9
 """Share of all connections from which on the guard closes those that have been without a request for longest."""
-REQUEST_SECONDS = 10.0
-"""Seconds in which a request, with its body, must arrive."""
-IDLE_SECONDS = 60
-"""Seconds that a connection stays open without a request."""
 READ_BYTES = 64 << 10
 """The least number of bytes of a waiting answer that a client must read within ``stalled_seconds``."""
 UNSENT_BYTES = 1 << 20
 """Bytes of an answer that wait for its client until the query pauses."""
 GUARD_SECONDS = 0.25
-# Bodies above MAX_BODY and up to this size are refused with a problem; the server itself cuts off larger ones.
-HARD_MAX_BODY = 4 * MAX_BODY
+# Bodies above BODY_BYTES and up to this size are refused with a problem; the server itself cuts off larger ones.
+HARD_MAX_BODY = 4 * BODY_BYTES
 log = logging.getLogger(__name__)
 
 

@@ -10,6 +10,9 @@ from typing import Any
 
 from waitress.task import ThreadedTaskDispatcher
 
+STOP_SECONDS = 0.5
+"""Seconds that threads get to end when the service stops; running answers have had their time before."""
+
 
 class RequestThreads(ThreadedTaskDispatcher):
     """A dispatcher of waitress with at most ``most`` threads. One more starts only when all others are busy."""
@@ -27,7 +30,7 @@ class RequestThreads(ThreadedTaskDispatcher):
             self.set_thread_count(needed)
         super().add_task(task)
 
-    def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
+    def shutdown(self, cancel_pending: bool = True, timeout: float = STOP_SECONDS) -> bool:
         """Ends all threads that end within ``timeout`` seconds; overrides waitress' method."""
         self._most = 0
         ended: bool = super().shutdown(cancel_pending, timeout)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from watchfloor.api.records.ingest_records import IngestRecords
+from watchfloor.api.records.seen_records import SeenRecords
 from watchfloor.ingest.maintenance.retry import RetryResult, retry_lines
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
@@ -45,11 +46,13 @@ class StoreServices:
     def read_sources(self, grant: Grant) -> Mapping[str, Source]:
         return self._query.open_view(grant).catalog.read_sources()
 
-    def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
-        return put_list(self._ingest.open_view(EVERYTHING), name, values, label, expires)
+    def put_list(
+        self, grant: Grant, name: str, values: ListValues, label: str | None, expires: int | None
+    ) -> StoredList:
+        return put_list(self._ingest.open_view(EVERYTHING), name, values, label, expires, grant.labels)
 
-    def remove_list(self, name: str) -> None:
-        remove_list(self._ingest.open_view(EVERYTHING), name)
+    def remove_list(self, grant: Grant, name: str) -> None:
+        remove_list(self._ingest.open_view(EVERYTHING), name, grant.labels)
 
     def read_searches(self, owner: str) -> list[SavedSearch]:
         return searches.read_searches(self._query.open_view(Grant(labels=())), owner)
@@ -64,11 +67,11 @@ class StoreServices:
         searches.remove_search(self._ingest.open_view(EVERYTHING), owner, name)
 
     def open_records(self, grant: Grant) -> IngestRecords:
-        """Returns the records of ingest; of lines in quarantine they have what ``grant`` lets through."""
-        return IngestRecords(self._ingest.open_view(grant))
+        return IngestRecords(self._ingest.open_view(Grant(grant.labels)), grant)
 
-    def retry_lines(self, file: str | None, line: str | None) -> RetryResult:
-        return retry_lines(self._ingest.open_view(EVERYTHING), file, line)
+    def retry_lines(self, grant: Grant, file: str | None, line: str | None) -> RetryResult:
+        seen = SeenRecords(self._ingest.open_view(Grant(grant.labels)), grant)
+        return retry_lines(self._ingest.open_view(EVERYTHING), file, line, seen.shows_line)
 
     def is_memory_short(self) -> bool:
         return is_memory_short()

@@ -10,10 +10,14 @@ from dataclasses import dataclass
 
 from .token import Token, hash_token
 
-LIFETIME_SECONDS = 12 * 3600
-"""Seconds that a session lasts at most."""
-MAX_SESSIONS = 1024
-MAX_SESSIONS_PER_TOKEN = 16
+
+@dataclass(frozen=True)
+class SessionLimits:
+    """The most sessions, in all and per token, and the seconds that a session lasts at most."""
+
+    sessions: int
+    sessions_per_token: int
+    lifetime_seconds: float
 
 
 @dataclass(frozen=True)
@@ -32,20 +36,20 @@ class Sessions:
     would have too many sessions, the oldest of them ends.
     """
 
-    def __init__(self, is_in_force: Callable[[Token], bool]) -> None:
-        self._is_in_force = is_in_force
+    def __init__(self, is_in_force: Callable[[Token], bool], limits: SessionLimits) -> None:
+        self._is_in_force, self.limits = is_in_force, limits
         self._lock = threading.Lock()
         self._by_digest: dict[str, Session] = {}  # the oldest first
 
     def open_session(self, token: Token) -> str:
         """Opens a session of a token and returns its text: 256 random bits, which are kept nowhere."""
         text = secrets.token_urlsafe(32)
-        session = Session(hash_token(text), token, time.monotonic() + LIFETIME_SECONDS)
+        session = Session(hash_token(text), token, time.monotonic() + self.limits.lifetime_seconds)
         with self._lock:
             own = [known for known in self._by_digest.values() if known.token.name == token.name]
-            for known in own[: max(0, len(own) + 1 - MAX_SESSIONS_PER_TOKEN)]:
+            for known in own[: max(0, len(own) + 1 - self.limits.sessions_per_token)]:
                 del self._by_digest[known.digest]
-            while len(self._by_digest) >= MAX_SESSIONS:
+            while len(self._by_digest) >= self.limits.sessions:
                 del self._by_digest[next(iter(self._by_digest))]
             self._by_digest[session.digest] = session
         return text

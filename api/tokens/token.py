@@ -86,8 +86,8 @@ def check_token(token: Token) -> Token:
         raise UserError(f"a label is {LABEL_FORM}, as in source definitions; empty ones and other characters are not")
     if not all(map(_PATTERN.fullmatch, token.sources or ())):
         raise UserError(f"a source of a token is {PATTERN_FORM}; other characters and empty ones are not allowed")
-    if token.sources is not None and (token.role != "analyst" or not token.sources):
-        raise UserError("only an analyst's token can be bound to sources, and to one at least")
+    if token.sources is not None and not token.sources:
+        raise UserError("a token is bound to one source at least, or to none")
     if not _DIGEST.fullmatch(token.digest):
         raise UserError("a token's digest is a SHA-256 in 64 lower-case hexadecimal digits")
     return token

@@ -22,7 +22,7 @@ from watchfloor.schema.filter.values import convert_value
 from watchfloor.schema.meaning.ecs import KINDS
 from watchfloor.schema.meaning.forms import find_ending, guess_kinds, read_network
 from watchfloor.schema.source import Source
-from watchfloor.schema.times import END_OF_TIME, clip_range, format_micros
+from watchfloor.schema.times import END_OF_TIME, clip_range, close_range, format_micros
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.index.count_buckets import Span, cover_range, widen_to_hours
@@ -141,14 +141,14 @@ def _ask_table(
     """Returns what the table of sightings tells about the look-ups, without those of which it knows no event."""
     ranges = {look_up.sighted for look_up in look_ups if look_up.sighted is not None}
     found = read_sightings(snapshot, ranges, since, until)
-    low, high = since or 0, END_OF_TIME if until is None else until
-    edges = cover_range(low, high).edges
+    edges = cover_range(*close_range(since, until)).edges
     cut = {hour: edge for edge in edges for hour in range(*widen_to_hours(*edge), HOUR)}
     questions: list[_Question] = []
     for look_up in look_ups:
         hours: Mapping[int, int] = {}
         if look_up.sighted is not None:
-            hours = found[look_up.sighted].get((look_up.source, look_up.field.name), {})
+            sighted = found[look_up.sighted].get((look_up.source, look_up.field.name))
+            hours = sighted.hours if sighted is not None else {}
         if look_up.sighted is None or (hours and look_up.may_count_twice):
             questions.append(_Question(look_up, {}, None))
         elif hours:
@@ -166,18 +166,12 @@ def _ask_indexes(
 ) -> list[Sighting | NotLookedUp | None]:
     """Returns the answers to all questions, with those of the sources' indexes. Sources are asked at the same time."""
     asked = {one.look_up.source for one in questions if one.spans != ()}
-    whole = {one.look_up.source for one in questions if one.spans is None}
+    whole = close_range(since, until)
     if not asked:
-        return [_answer_question(None, None, one) for one in questions]
+        return [_answer_question(None, whole, one) for one in questions]
     readers = {source.name: CountReader(snapshot, source) for source in sources if source.name in asked}
     with JavaThreadPool(AT_ONCE, "find") as pool:
-        ends = pool.map(lambda name: readers[name].find_span(since, until), whole)
-        spans = dict(zip(whole, ends, strict=True))
-        running = [
-            pool.submit(_answer_question, readers.get(name := one.look_up.source), spans.get(name), one)
-            for one in questions
-        ]
-    return [one.result() for one in running]
+        return list(pool.map(lambda one: _answer_question(readers.get(one.look_up.source), whole, one), questions))
 
 
 def _plan_look_ups(
@@ -240,15 +234,13 @@ def _explain_missing_index(field: Field, condition: Condition, since: int | None
     return None
 
 
-def _answer_question(
-    reader: CountReader | None, whole: Span | None, question: _Question
-) -> Sighting | NotLookedUp | None:
-    """Returns the sighting in one field; None if it has none. ``whole`` is the range; None if it holds no events."""
+def _answer_question(reader: CountReader | None, whole: Span, question: _Question) -> Sighting | NotLookedUp | None:
+    """Returns the sighting in one field; None if it has none. ``whole`` is the range of the question."""
     source, field = question.look_up.source, question.look_up.field
     hours = Counter(question.hours)
-    for span in question.spans if question.spans is not None else [whole]:
-        if reader is None or span is None:
-            continue
+    spans = (whole,) if question.spans is None else question.spans
+    for span in spans:
+        assert reader is not None, "a source has a reader if it is asked anything"
         found = reader.count_matches_over_time("hour", *span, question.look_up.condition)
         if found is None:
             return NotLookedUp(source, field.name, "too many index entries fit in this time; ask for less of it")

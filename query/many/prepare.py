@@ -1,13 +1,13 @@
-"""Prepares a query of several sources: a plan for each, and query batches that are common to all.
+"""Prepares a query of several sources: its parts, and query batches that are common to all of them.
 
-Common batches keep the stream newest first without waiting for a source to be read to its end: a batch is handed out
-when the slowest source has its time range.
+Common batches keep the stream newest first without waiting for a source to be read to its end. A source about which the
+table of sightings tells nothing is planned here, and any other one when the stream comes to it (``parts.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,6 @@ from watchfloor.query.preparation.matched import MATCHED, MatchedColumn
 from watchfloor.query.preparation.prepare import (
     UNBATCHED,
     CheckedRequest,
-    PreparedQuery,
-    prepare_query,
     read_pins,
     resolve_range,
 )
@@ -44,10 +42,11 @@ from watchfloor.store.reader import Reader
 from watchfloor.store.snapshot import Snapshot
 
 from .columns import TIME, CommonColumns, choose_common_columns
-from .merge import merge_streams
+from .match_bounds import find_match_bounds, list_unsighted
+from .merge import BoundedStream, merge_streams
 from .own_columns import OwnColumns
+from .parts import SourcePart, make_part
 from .selection import choose_sources, names_several
-from .settle import find_settled
 
 PLANNING = 16
 """The most sources that are planned at once."""
@@ -88,30 +87,47 @@ class CheckedSources:
 class PreparedSources(BatchedQuery):
     """A query of several sources.
 
-    ``parts`` are those that may have matches. ``settled`` has those of which the counts, or the table of sightings, say
-    that they have none, and ``left_out`` those that the filter does not fit, with the reason.
+    ``parts`` are those that may have matches. ``unsighted`` has those of which the table of sightings says that they
+    have none, and ``left_out`` those that the filter does not fit, with the reason.
     """
 
     columns: CommonColumns | OwnColumns
-    parts: tuple[PreparedQuery, ...]
-    settled: tuple[str, ...]
+    parts: tuple[SourcePart, ...]
+    unsighted: frozenset[str]
     left_out: Mapping[str, str]
 
     def read_batch(self, reader: Reader, request: ReadRequest) -> Generator[pa.RecordBatch, None, None]:
-        yield from merge_streams([self._read_part(part, reader, request) for part in self.parts])
+        ends = [(part.expected.find_end(request.since, request.until), part) for part in self.parts]
+        yield from merge_streams(
+            [BoundedStream(end, self._read_part(part, reader, request)) for end, part in ends if end is not None]
+        )
+
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        """The plans of the sources that are planned so far and may have matches."""
+        plans = {part.source.name: part.plan for part in self.parts}
+        return {name: plan for name, plan in plans.items() if plan is not None and plan.matches > 0}
+
+    @property
+    def settled(self) -> tuple[str, ...]:
+        """The sources of which counts or sightings say that nothing matches."""
+        empty = [part.source.name for part in self.parts if part.plan is not None and part.plan.matches == 0]
+        return tuple(sorted(self.unsighted.union(empty)))
+
+    def plan_all(self) -> None:
+        """Plans the sources that the query would plan when it reaches them."""
+        _plan_parts(self.parts)
 
     def describe_plans(self) -> dict[str, Any]:
-        plans = {part.source.name: part.plan for part in self.parts}
-        return describe_sources(plans, self.settled, self.left_out)
+        waiting = [part.source.name for part in self.parts if part.plan is None]
+        return {**describe_sources(self.plans, self.settled, self.left_out), "not_reached": waiting}
 
     def _read_part(
-        self, part: PreparedQuery, reader: Reader, request: ReadRequest
+        self, part: SourcePart, reader: Reader, request: ReadRequest
     ) -> Generator[pa.RecordBatch, None, None]:
         """Yields the events of one source in the columns of the result."""
-        since, until = max(part.since, request.since), min(part.until, request.until)
-        if since < until:
-            for events in part.read_batch(reader, replace(request, since=since, until=until)):
-                yield self.columns.convert_events(part.source, events)
+        for events in part.read_events(reader, request):
+            yield self.columns.convert_events(part.source, events)
 
 
 def describe_sources(plans: Mapping[str, Plan], settled: Sequence[str], left_out: Mapping[str, str]) -> dict[str, Any]:
@@ -231,34 +247,43 @@ def _check_types(fitting: Sequence[_TypedPart]) -> None:
 
 
 def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSources:
-    """Returns the prepared query: plans the sources that may have matches, and sets up the common batches.
+    """Returns the prepared query: the sources of which the sightings tell nothing are planned, at the same time.
 
-    Raises as ``prepare_query``.
+    Raises as ``prepare_query`` does.
     """
     request = checked.request
-    settled = find_settled(snapshot, checked.parts)
-    with JavaThreadPool(PLANNING, "plan") as pool:
-        left = [part for part in checked.parts if part.source.name not in settled]
-        planned = list(pool.map(lambda part: prepare_query(snapshot, part), left))
-    parts = tuple(query for query in planned if query.plan.matches > 0)
-    first = checked.parts[0]
-    since = min((query.since for query in planned), default=first.since or 0)
-    until = max((query.until for query in planned), default=first.until or since)
-    busy = [span for query in parts for span in query.batches.busy or [(query.since, query.until)]]
-    batched = any(query.plan.batched for query in parts) and not any(has_large_sets(q.plan.tree) for q in parts)
-    settings = request.batching if batched else UNBATCHED
+    bounds = find_match_bounds(snapshot, checked.parts)
+    unsighted = list_unsighted(bounds)
+    # A scheme that is asked for is one of plans, so all sources are planned for it.
+    known = bounds if request.scheme == "auto" else {}
+    left = [part for part in checked.parts if part.source.name not in unsighted]
+    parts = tuple(make_part(snapshot, part, known.get(part.source.name)) for part in left)
+    _plan_parts([part for part in parts if part.bound is None])
+    first, expected = checked.parts[0], [part.expected for part in parts]
+    since = min((one.since for one in expected), default=first.since or 0)
+    until = max((one.until for one in expected), default=first.until or since)
+    matching = [one for one in expected if one.matches > 0]
+    busy = [span for one in matching for span in one.busy]
+    batched = any(part.is_batched for part in parts) and not any(has_large_sets(part.checked.tree) for part in parts)
     return PreparedSources(
         cursor=checked.cursor,
         since=since,
         until=until,
         limit=request.limit,
-        batches=make_sequence(settings, busy, _add_distributions([query.batches.expected for query in parts])),
-        first_width=suggest_first_width(sum(q.plan.matches for q in parts), since, until, request.batching, busy),
+        batches=make_sequence(
+            request.batching if batched else UNBATCHED, busy, _add_distributions([one.distribution for one in matching])
+        ),
+        first_width=suggest_first_width(sum(one.matches for one in matching), since, until, request.batching, busy),
         columns=checked.columns,
         parts=parts,
-        settled=tuple(sorted(settled.union(query.source.name for query in planned if query.plan.matches == 0))),
+        unsighted=unsighted,
         left_out=checked.left_out,
     )
+
+
+def _plan_parts(parts: Sequence[SourcePart]) -> None:
+    with JavaThreadPool(PLANNING, "plan") as pool:
+        list(pool.map(lambda part: part.query, parts))
 
 
 def _add_distributions(distributions: Sequence[MatchDistribution | None]) -> MatchDistribution | None:

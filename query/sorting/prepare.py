@@ -18,9 +18,9 @@ from watchfloor.planner.plan import Plan
 from watchfloor.query.batches.policy import Batch
 from watchfloor.query.batches.slices import cut_oldest_first, cut_slices
 from watchfloor.query.many.columns import CommonColumns
+from watchfloor.query.many.match_bounds import find_match_bounds, list_unsighted
 from watchfloor.query.many.own_columns import OwnColumns
 from watchfloor.query.many.prepare import PLANNING, CheckedSources, describe_sources
-from watchfloor.query.many.settle import find_settled
 from watchfloor.query.preparation.cursor import Cursor
 from watchfloor.query.preparation.lists import check_pins
 from watchfloor.query.preparation.matched import MatchedColumn
@@ -103,6 +103,11 @@ class SortedQuery:
         """The plan of a query of one source."""
         return None if self.is_many else self.parts[0].plan
 
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        """The plan of each source that may have matches."""
+        return {part.source.name: part.plan for part in self.parts}
+
     def first_batch(self) -> Batch | None:
         """Returns the first slice, or None if there are no events in the range."""
         return next((one for part in self.parts for one in part.slices), None)
@@ -111,7 +116,7 @@ class SortedQuery:
         """Returns the members of a summary that say how the query is run."""
         if not self.is_many:
             return {"plan": self.parts[0].plan.to_json()}
-        return describe_sources({part.source.name: part.plan for part in self.parts}, self.settled, self.left_out)
+        return describe_sources(self.plans, self.settled, self.left_out)
 
     def make_cursor(self, key: bytes) -> Cursor:
         """Returns the cursor after the row with a key."""
@@ -123,7 +128,7 @@ def prepare_sorted(snapshot: Snapshot, checked: CheckedRequest | CheckedSources)
     settled: frozenset[str] = frozenset()
     if isinstance(checked, CheckedSources):
         common, left_out, first = checked.columns, checked.left_out, checked.parts[0]
-        settled = find_settled(snapshot, checked.parts)
+        settled = list_unsighted(find_match_bounds(snapshot, checked.parts))
         with JavaThreadPool(PLANNING, "plan") as pool:
             left = [part for part in checked.parts if part.source.name not in settled]
             planned = list(pool.map(lambda one: _prepare_part(snapshot, one, common), left))

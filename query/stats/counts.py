@@ -15,7 +15,7 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Compare, Value
 from watchfloor.schema.source import Source
 from watchfloor.schema.stats.tree import BucketKey, FieldKey, Key
-from watchfloor.schema.times import EPOCH
+from watchfloor.schema.times import EPOCH, close_range
 from watchfloor.store.layouts.count_reader import BUCKET_WIDTHS, CountReader
 from watchfloor.store.snapshot import Snapshot
 
@@ -41,10 +41,7 @@ class CountsAccess:
     def read_rows(self, snapshot: Snapshot, checked: CheckedStats) -> tuple[pa.Table, int]:
         """Returns the rows of the answer before the stages of its pipe, and the number of events."""
         reader = CountReader(snapshot, self.source)
-        span = reader.find_span(checked.since, checked.until)
-        counts: dict[Any, int] = {} if span is None else self._read_counts(reader, *span)
-        if self.key is None:
-            counts = counts or {None: 0}
+        counts = self._read_counts(reader, *close_range(checked.since, checked.until))
         names = checked.typed.schema.names
         keys = [] if self.key is None else [pa.array(list(counts), checked.typed.schema.field(0).type)]
         column = pa.array(list(counts.values()), pa.int64())
@@ -95,12 +92,10 @@ def find_counts(snapshot: Snapshot, checked: CheckedStats) -> CountsAccess | Non
 def _count_few_values(snapshot: Snapshot, checked: CheckedStats, field: Field, key: Key) -> CountsAccess | None:
     """Returns the counts of an indexed field's values; None if it has many."""
     reader = CountReader(snapshot, checked.source)
-    span = reader.find_span(checked.since, checked.until)
-    # Counted before its values: events that arrive meanwhile then are no events without a value.
-    total = 0 if span is None else reader.count_events(*span)
-    values = {} if span is None else reader.count_few_values(field, *span, MOST_VALUES)
-    if values is None:
+    found = reader.count_few_values(field, *close_range(checked.since, checked.until), MOST_VALUES)
+    if found is None:
         return None
+    total, values = found
     if (missing := total - sum(values.values())) > 0:
         values[None] = missing
     because = f"{field.name} is indexed and has at most {MOST_VALUES} values, which are counted already"

@@ -195,6 +195,12 @@ def test_a_named_settings_file_gives_way_to_the_environment(monkeypatch: pytest.
     assert cli.main(["--config", "missing.toml", "sources"]) == cli.OPERATOR
 
 
+@pytest.mark.parametrize("command", ["bench", "calibrate", "continuous", "demo"])
+def test_a_command_that_reads_no_config_says_so(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--config", "other.toml", command, "--help"]) == cli.USER
+    assert f"`{command}` reads no --config" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["bench", "demo"])
 def test_what_follows_bench_and_demo_is_theirs(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     seen: list[list[str]] = []

@@ -151,10 +151,8 @@ def test_definitions_are_checked_without_a_store(capsys: pytest.CaptureFixture[s
     bad.write_text(json.dumps({**definition, "parser": {"format": "jsn"}}))
     for action in ("check", "add"):
         assert cli.main(["sources", action, str(bad)]) == cli.USER
-        assert (
-            ".parser.format: 'jsn' is not one of access_log, eve, json, zeek; did you mean json?"
-            in capsys.readouterr().err
-        )
+        said = capsys.readouterr().err
+        assert ".parser.format: 'jsn' is not one of access_log, " in said and "; did you mean json?" in said
     assert cli.main(["sources", "check", str(tmp_path / "none.json")]) == cli.USER
 
 

@@ -89,10 +89,10 @@ def test_a_watch_streams_as_a_query_does(client: FlaskClient, service: FakeServi
 
 
 def test_the_service_may_bound_all_deadlines(services: FakeServices, service: FakeService) -> None:
-    client = create_app(services, FakeTokens(), RestLimits(deadline=60)).test_client()
+    client = create_app(services, FakeTokens(), RestLimits(deadline=60, watch_deadline=90)).test_client()
     for asked in ({}, {"deadline": 5}, {"deadline": 500}, {"watch": True}):
         assert client.post(QUERY, json=GOOD | asked, headers=BEARER).status_code == 200
-    assert [request.deadline for request in service.asked] == [60, 5, 60, 60]
+    assert [request.deadline for request in service.asked] == [60, 5, 60, 90]
 
 
 def test_sources(client: FlaskClient) -> None:

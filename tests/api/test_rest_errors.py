@@ -27,9 +27,9 @@ from rest_fakes import (
 from route_walk import good_path
 
 from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import BODY_BYTES
 from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.api.rest.base.route import ANY_ROLE, find_routes
-from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.schema.errors import StoreError
 
 ERRORS: list[tuple[str, str, Any, str]] = [
@@ -134,7 +134,7 @@ def test_bodies_that_are_no_json(client: FlaskClient) -> None:
     check_problem(client.post(QUERY, data=b"{", headers=json_type), "bad-body")
     check_problem(client.post(QUERY, data=b"\xff\x00", headers=json_type), "bad-body")
     check_problem(client.post(QUERY, data=b'{"source": "web.access"}', headers=BEARER), "unsupported-media-type")
-    check_problem(client.post(QUERY, data=b" " * (MAX_BODY + 1), headers=json_type), "too-large")
+    check_problem(client.post(QUERY, data=b" " * (BODY_BYTES + 1), headers=json_type), "too-large")
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic abc", "bearer x y", TOKEN, f"Bearer {TOKEN}x"])

@@ -21,7 +21,7 @@ import pytest
 from watchfloor.api.cli import main as cli
 from watchfloor.api.cli.commands.stack import format_status
 from watchfloor.api.formats.visible import escape_line_controls
-from watchfloor.loadgen.suite import report
+from watchfloor.loadgen.report import report
 from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.files.paths import show_path
 from watchfloor.store.stack.status import StackStatus

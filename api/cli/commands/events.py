@@ -210,6 +210,8 @@ def _list_sources(summary: dict[str, Any]) -> list[str]:
     lines = [f"{name}: {plan['scheme']}, {plan['rule']}" for name, plan in summary.get("sources", {}).items()]
     if settled := summary.get("settled"):
         lines.append(f"not read, as the counts say that nothing matches: {', '.join(settled)}")
+    if waiting := summary.get("not_reached"):
+        lines.append(f"not read, as the query ended before it came to their events: {', '.join(waiting)}")
     return lines + [f"{name}: left out, {because}" for name, because in summary.get("left_out", {}).items()]
 
 

@@ -17,7 +17,7 @@ def register(add: AddCommand) -> None:
     parser.add_argument(
         "--token-file",
         metavar="FILE",
-        help=f"file with an operator's token for the REST service (default: secret/{TOKEN_FILE} of the stack's folder)",
+        help=f"file with a token of an operator with all labels (default: secret/{TOKEN_FILE} of the stack's folder)",
     )
 
 
@@ -32,7 +32,7 @@ def print_scrape_configuration(args: Namespace) -> None:
     token_file = Path(args.token_file or settings.secret_folder / TOKEN_FILE).absolute()
     if not token_file.is_file():
         where = show_path(token_file)
-        print_message(f"{where} is missing: watchfloor token create metrics --role operator > {where}")
+        print_message(f"{where} is missing: watchfloor token create metrics --role operator --all-labels > {where}")
     if not settings.has_metrics:
         print_message("only the REST service serves metrics: the setting `metrics` is off")
     configuration = make_scrape_configuration(settings, token_file)

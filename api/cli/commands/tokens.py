@@ -66,17 +66,16 @@ def create_token(args: Namespace) -> None:
     """Makes a token and prints it alone on standard output."""
     import time
 
-    from watchfloor.schema.errors import UserError
     from watchfloor.schema.times import parse_duration
 
-    if args.role == "operator" and (args.labels is not None or args.all_labels):
-        raise UserError("an operator's token sees no events, so labels do not go with --role operator")
     labels = None if args.all_labels else () if args.labels is None else args.labels.split(",")
     sources = None if args.sources is None else args.sources.split(",")
     now = time.time_ns() // 1000
     expires = None if args.expires is None else now + parse_duration(args.expires)
     print(_open_file(args).create_token(args.name, args.role, labels, expires, sources), flush=True)
     print_message(f"this is the token of {args.name}: keep it, it is shown only once")
+    if args.role != "analyst" and (labels is not None or sources is not None):
+        print_message("it knows of ingest what these labels and sources show; with --all-labels alone all, and metrics")
 
 
 def rotate_token(args: Namespace) -> None:
@@ -104,11 +103,10 @@ def _open_file(args: Namespace) -> TokenFile:
 def _describe_token(token: Token) -> dict[str, str | None]:
     from watchfloor.schema.times import format_micros
 
-    labels = "all" if token.authorizations is None else ",".join(token.authorizations)
     return {
         "name": token.name,
         "role": token.role,
-        "authorizations": labels if token.has_role("analyst") else "none",
+        "authorizations": "all" if token.authorizations is None else ",".join(token.authorizations),
         "sources": "all" if token.sources is None else ",".join(token.sources),
         "created": format_micros(token.created),
         "expires": None if token.expires is None else format_micros(token.expires),

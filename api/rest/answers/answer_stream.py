@@ -29,7 +29,7 @@ def send_stream(call: Call, kind: QueryKind, begin: Callable[[], StreamedResult]
         if has_begun:
             call.end_query(kind, summary, stream.sent_bytes)
 
-    stream, has_begun = QueryStream(result, slot, encoder, end), False
+    stream, has_begun = QueryStream(result, slot, encoder, context.limits.answer, end), False
     clients.add_stream(stream, call.is_client_gone, call.is_token_valid)
     stream.start()
     has_begun = True

@@ -26,7 +26,7 @@ from watchfloor.store.stack.supervision.restarts import load_restarts
 from watchfloor.store.value_lists import StoredList
 
 from .health import Health
-from .jobs import JobLimits, JobStore
+from .jobs import JobStore
 from .limits import RestLimits
 from .query_queue import QueryQueue, SlotState
 from .stream import ClientWatcher
@@ -45,12 +45,14 @@ class QueryServices(Protocol):
         """Returns the sources that ``grant`` lets through by name, as the store has them now."""
         ...
 
-    def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
+    def put_list(
+        self, grant: Grant, name: str, values: ListValues, label: str | None, expires: int | None
+    ) -> StoredList:
         """Stores a named list with the rights of the ingest user; see ``store/put_list.py``."""
         ...
 
-    def remove_list(self, name: str) -> None:
-        """Removes a named list with the rights of the ingest user."""
+    def remove_list(self, grant: Grant, name: str) -> None:
+        """Removes a named list, if ``grant`` shows it, with the rights of the ingest user."""
         ...
 
     def read_searches(self, owner: str) -> list[SavedSearch]:
@@ -66,11 +68,11 @@ class QueryServices(Protocol):
     def remove_search(self, owner: str, name: str) -> None: ...
 
     def open_records(self, grant: Grant) -> IngestRecords:
-        """Returns the records of ingest, with the texts of those quarantined lines that the labels let through."""
+        """Returns the records of ingest, of which only those are told that ``grant`` shows."""
         ...
 
-    def retry_lines(self, file: str | None, line: str | None) -> RetryResult:
-        """Parses the lines in quarantine again: all, those of a file, or one."""
+    def retry_lines(self, grant: Grant, file: str | None, line: str | None) -> RetryResult:
+        """Parses the lines in quarantine again that ``grant`` shows: all, those of a file, or one."""
         ...
 
     def is_memory_short(self) -> bool:
@@ -95,7 +97,7 @@ class RestContext:
     """The state that all requests of an application share.
 
     ``queries`` admits the requests that read from the store and end by themselves, and ``watches`` the watches.
-    ``jobs`` are the queries that run on their own, and ``sessions`` those of browsers.
+    ``limits`` are all limits. ``jobs`` are the queries that run on their own, and ``sessions`` those of browsers.
     """
 
     def __init__(
@@ -106,17 +108,16 @@ class RestContext:
         settings: Settings | None = None,
         stopping: threading.Event | None = None,
     ) -> None:
-        self.services, self.tokens, self._settings = services, tokens, settings
+        self.services, self.tokens, self.limits, self._settings = services, tokens, limits, settings
         self._stopping = stopping
-        self.sessions = Sessions(tokens.is_in_force)
+        self.sessions = Sessions(tokens.is_in_force, limits.sessions)
         self.health = Health(lambda: len(services.read_sources(EVERYTHING)))
         self.clients = ClientWatcher(services.is_memory_short)
         self.queries, self.watches = QueryQueue(limits.for_queries), QueryQueue(limits.for_watches)
-        self.jobs = JobStore(JobLimits())
+        self.jobs = JobStore(limits.jobs, limits.wait_seconds)
         self.log = QueryLog(None if settings is None else settings.home)
         state = StateCollector(self.count_slots, self.health.count_sources, lambda: tokens.damage, self.count_restarts)
         self.metrics = ServiceMetrics(state)
-        self._longest = limits.deadline
 
     @property
     def is_stopping(self) -> bool:
@@ -138,8 +139,9 @@ class RestContext:
         states = (SlotState.RUNNING, SlotState.WAITING, SlotState.PAUSED)
         return {(n, state.name.lower()): queue.count_slots(state) for n, queue in queues.items() for state in states}
 
-    def bound_deadline(self, request: Bounded) -> Bounded:
+    def bound_deadline(self, request: Bounded, is_watch: bool = False) -> Bounded:
         """Returns the request with a deadline of at most that of the limits."""
-        if self._longest is None:
+        longest = self.limits.watch_deadline if is_watch else self.limits.deadline
+        if longest is None:
             return request
-        return replace(request, deadline=min(request.deadline or self._longest, self._longest))
+        return replace(request, deadline=min(request.deadline or longest, longest))

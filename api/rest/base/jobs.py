@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -24,20 +24,24 @@ from .problems import RETRY_SECONDS, Problem, to_problem
 from .query_queue import QuerySlot
 
 POLL_SECONDS = 0.25
-WAITING = 32
-"""The most requests that wait for jobs at once."""
+ROOM_POLL_SECONDS = 0.1
+"""The pause between two looks at whether there is room for another job."""
 JOB_STATUSES = ("running", "complete", "limit", "deadline", "failed", "finalized", "full")
 
 
 @dataclass(frozen=True)
 class JobLimits:
-    """The most jobs and bytes of their rows, and the seconds after which a job that nobody asks for is removed."""
+    """The most jobs and bytes of their rows, in all and per token, and the most requests that wait for jobs at once.
 
-    jobs: int = 64
-    jobs_per_token: int = 16
-    bytes: int = 256 << 20
-    bytes_per_token: int = 64 << 20
-    idle_seconds: float = 600.0
+    A job that nobody asks for is removed after ``keep_seconds``, if its owner has named no other time.
+    """
+
+    jobs: int
+    jobs_per_token: int
+    bytes: int
+    bytes_per_token: int
+    keep_seconds: float
+    waiting: int
 
 
 class JobResult(StreamedResult, Protocol):
@@ -66,17 +70,31 @@ class QueryJob:
     more of its rows could be kept.
     """
 
-    def __init__(self, owner: JobOwner, asked: Mapping[str, Any], result: JobResult, slot: QuerySlot) -> None:
-        """``asked`` is the request's body, which the owner is shown again."""
+    def __init__(
+        self, owner: JobOwner, asked: Mapping[str, Any], result: JobResult, slot: QuerySlot, keep_seconds: float
+    ) -> None:
+        """``asked`` is the request's body, which the owner is shown again.
+
+        The job is kept for ``keep_seconds`` after its owner has asked for it.
+        """
         self.id, self.owner = secrets.token_hex(16), owner
         self.rows = self.bytes = 0
         self.status = "running"
-        self.used_at = time.monotonic()
+        self._keep_seconds, self._used_at = keep_seconds, time.monotonic()
         self._asked, self._result, self._slot = asked, result, slot
         self._created = time.time_ns() // 1000
         self._batches: list[pa.RecordBatch] = []
         self._problem: Problem | None = None
         self._changed = threading.Condition()
+
+    def keep(self) -> None:
+        """Keeps the job for its time from now on."""
+        self._used_at = time.monotonic()
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds after which the job is to be removed if nobody asks for it."""
+        return self._used_at + self._keep_seconds - time.monotonic()
 
     def start(self, has_room: Callable[[QueryJob], bool]) -> None:
         """Starts the query. Rows are kept as long as ``has_room`` returns True."""
@@ -121,6 +139,7 @@ class QueryJob:
             "rows_per_second": round(rows / seconds, 3) if seconds else 0.0,
             "seconds": seconds,
             "created": format_micros(self._created),
+            "expires": format_micros(time.time_ns() // 1000 + int(self.seconds_left * 1e6)),
             "request": dict(self._asked),
         }
         if runs:
@@ -159,23 +178,38 @@ class QueryJob:
 
 
 class JobStore:
-    """The jobs of all tokens."""
+    """The jobs of all tokens. ``wait_seconds`` is how long a request waits for room for another job."""
 
-    def __init__(self, limits: JobLimits) -> None:
-        self._limits = limits
+    def __init__(self, limits: JobLimits, wait_seconds: float) -> None:
+        self.limits, self._wait_seconds = limits, wait_seconds
         self._lock = threading.Lock()
         # By ID, the oldest first.
         self._jobs: dict[str, QueryJob] = {}
         self._is_watching = False
-        self._waiting = threading.BoundedSemaphore(WAITING)
+        self._waiting = threading.BoundedSemaphore(limits.waiting)
+
+    def wait_for_room(self, owner: JobOwner, is_client_gone: Callable[[], bool]) -> None:
+        """Returns when there is room for another job of an owner, or would be without those that have ended.
+
+        Raises the problem ``too-many-requests`` or ``busy``, for a limit per token or of all, if there is none in time,
+        if too many requests wait already, or if the client has gone.
+        """
+        deadline, may_wait = time.monotonic() + self._wait_seconds, self._waiting.acquire(blocking=False)
+        try:
+            while kind := self._foresee_fullness(owner):
+                if not may_wait or time.monotonic() >= deadline or is_client_gone():
+                    raise _refuse_job(kind)
+                time.sleep(ROOM_POLL_SECONDS)
+        finally:
+            if may_wait:
+                self._waiting.release()
 
     def add_job(self, job: QueryJob) -> None:
         """Starts a job. Raises ``Problem`` if there are too many that still run."""
         with self._lock:
-            self._remove_ended(job.owner, lambda: self._find_fullness(job.owner) is None)
-            if kind := self._find_fullness(job.owner):
-                detail = "too many jobs run, or their rows take too much memory; cancel one, or wait"
-                raise Problem(kind, detail, headers={"Retry-After": str(RETRY_SECONDS)})
+            self._remove_ended(job.owner, lambda: self._find_fullness(job.owner, self._jobs.values()) is None)
+            if kind := self._find_fullness(job.owner, self._jobs.values()):
+                raise _refuse_job(kind)
             self._jobs[job.id] = job
             if not self._is_watching:
                 self._is_watching = True
@@ -193,7 +227,7 @@ class JobStore:
             job = self._jobs.get(job_id)
         if job is None or job.owner.digest != digest:
             raise Problem("unknown-job", "this token has no such job; jobs that nobody asks for are removed")
-        job.used_at = time.monotonic()
+        job.keep()
         return job
 
     def wait_for_job(self, job: QueryJob, rows: int, seconds: float) -> None:
@@ -218,17 +252,21 @@ class JobStore:
 
     def _has_bytes(self, owner: JobOwner) -> bool:
         own = sum(job.bytes for job in self._list_of(owner))
-        return own < self._limits.bytes_per_token and self._count_bytes() < self._limits.bytes
+        whole = sum(job.bytes for job in self._jobs.values())
+        return own < self.limits.bytes_per_token and whole < self.limits.bytes
 
-    def _count_bytes(self) -> int:
-        return sum(job.bytes for job in self._jobs.values())
+    def _foresee_fullness(self, owner: JobOwner) -> str | None:
+        """Returns what ``_find_fullness`` returns when the owner's ended jobs are removed."""
+        with self._lock:
+            kept = [job for job in self._jobs.values() if job.status == "running" or job.owner.digest != owner.digest]
+            return self._find_fullness(owner, kept)
 
-    def _find_fullness(self, owner: JobOwner) -> str | None:
-        """Returns the kind of the problem that keeps an owner from another job; None if there is room for one."""
-        own, limits = self._list_of(owner), self._limits
+    def _find_fullness(self, owner: JobOwner, jobs: Collection[QueryJob]) -> str | None:
+        """Returns the kind of the problem by which ``jobs`` keep an owner from another one; None if there is room."""
+        own, limits = [job for job in jobs if job.owner.digest == owner.digest], self.limits
         if len(own) >= limits.jobs_per_token or sum(job.bytes for job in own) >= limits.bytes_per_token:
             return "too-many-requests"
-        return "busy" if len(self._jobs) >= limits.jobs or self._count_bytes() >= limits.bytes else None
+        return "busy" if len(jobs) >= limits.jobs or sum(job.bytes for job in jobs) >= limits.bytes else None
 
     def _list_of(self, owner: JobOwner) -> list[QueryJob]:
         return [job for job in self._jobs.values() if job.owner.digest == owner.digest]
@@ -250,7 +288,11 @@ class JobStore:
                     self._is_watching = False
                     return
                 jobs = list(self._jobs.values())
-            oldest = time.monotonic() - self._limits.idle_seconds
             for job in jobs:
-                if job.used_at < oldest or not job.owner.is_in_force():
+                if job.seconds_left < 0 or not job.owner.is_in_force():
                     self.remove_job(job)
+
+
+def _refuse_job(kind: str) -> Problem:
+    detail = "too many jobs run, or their rows take too much memory; cancel one, or wait"
+    return Problem(kind, detail, headers={"Retry-After": str(RETRY_SECONDS)})

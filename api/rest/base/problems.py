@@ -57,7 +57,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "unsupported-media-type": (415, "The body must be JSON"),
     "too-many-requests": (429, "This token has too many requests"),
     "internal": (500, "The service failed"),
-    "busy": (503, "Too many requests are running"),
+    "busy": (429, "Too many requests are running"),
     "unavailable": (503, "The store is not available"),
 }
 _KINDS_BY_ERROR: tuple[tuple[type[BaseException], str], ...] = (

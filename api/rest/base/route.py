@@ -110,7 +110,7 @@ class Call:
 
     @property
     def records(self) -> IngestRecords:
-        """The records of ingest, with those lines in quarantine that the token's holder may see."""
+        """The records of ingest that the token's holder may see."""
         return self.context.services.open_records(self.grant)
 
     def read_sources(self) -> Mapping[str, Source]:

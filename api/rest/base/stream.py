@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +33,14 @@ MEMORY_PATIENCE_SECONDS = 1.0
 CHUNK_ROWS = 4096
 
 
+@dataclass(frozen=True)
+class AnswerLimits:
+    """The rows and bytes with which a streamed answer ends. It ends with the record batch that reaches one of them."""
+
+    rows: int
+    bytes: int
+
+
 class QueryStream:
     """The body of an answer: call ``start``, iterate once, call ``close``. Any thread may call the other methods.
 
@@ -44,15 +53,16 @@ class QueryStream:
         result: StreamedResult,
         slot: QuerySlot,
         encoder: StreamEncoder,
+        limits: AnswerLimits,
         on_end: Callable[[Mapping[str, Any]], None] = lambda summary: None,
     ) -> None:
-        self._result, self._slot, self._encoder, self._on_end = result, slot, encoder, on_end
+        self._result, self._slot, self._encoder, self._limits, self._on_end = result, slot, encoder, limits, on_end
         self._summary: dict[str, Any] | None = None
         # When the chunk that is being sent was handed over, by time.monotonic; None while the query runs.
         self._sending_since: float | None = None
         self._sending = threading.Lock()
         self._closed = self._cancelled = False
-        self.sent_bytes = 0
+        self.sent_bytes = self._sent_rows = 0
         self._problem: Problem | None = None
         self._batches = iter(result)
         self._first: pa.RecordBatch | None = None
@@ -72,13 +82,11 @@ class QueryStream:
             if first is not None:
                 yield from self._send_batch(first)
             del first
-            for batch in self._batches:
-                if self._cancelled:
-                    break
+            while not (self._cancelled or self._is_full) and (batch := next(self._batches, None)) is not None:
                 yield from self._send_batch(batch)
             if self._problem is not None:
                 raise self._problem
-            self._summary = dict(self._result.summary)
+            self._summary = self._summarize()
         except Exception as error:
             self._summary = self._summarize_failure(self._problem or error)
         end = self._encoder.finish(self._summary, self._result.schema)
@@ -120,6 +128,17 @@ class QueryStream:
         finally:
             self._slot.release()
 
+    @property
+    def _is_full(self) -> bool:
+        return self._sent_rows >= self._limits.rows or self.sent_bytes >= self._limits.bytes
+
+    def _summarize(self) -> dict[str, Any]:
+        """Returns the result's summary. That of a full answer has the status ``limit``, and a cursor to go on by."""
+        if self._is_full and self._result.summary["status"] == "running":
+            self._result.close()
+            return {**self._result.summary, "status": "limit"}
+        return dict(self._result.summary)
+
     def _send_batch(self, batch: pa.RecordBatch) -> Iterator[bytes]:
         """Yields a batch in chunks of ``CHUNK_ROWS``, so that a stream that pauses holds few encoded rows."""
         for start in range(0, max(1, batch.num_rows), CHUNK_ROWS):
@@ -127,6 +146,7 @@ class QueryStream:
                 return
             if chunk := self._encoder.encode(batch.slice(start, CHUNK_ROWS)):
                 yield from self._send_chunk(chunk)
+        self._sent_rows += batch.num_rows
 
     def _send_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Yields the chunk. Goes on when it was sent and the slot, if it was paused meanwhile, runs again."""

@@ -17,7 +17,6 @@ from watchfloor.schema.text import shorten
 from .problems import Problem
 from .route import JsonSchema, Route
 
-MAX_BODY = 1 << 20  # bytes; a filter with some thousands of values fits
 MAX_ERRORS = 20
 MAX_MESSAGE = 301  # characters
 MAX_DIGITS = 11  # of a whole number in a query parameter; longer text stays text, which the schema refuses

@@ -7,9 +7,11 @@ from typing import Any
 from flask import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from watchfloor.api.rest.base.problems import Problem
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import COUNT_ANSWER, declare_object
 from watchfloor.schema.errors import StoreError
+from watchfloor.schema.visibility.grant import EVERYTHING
 
 HEALTHY = {
     "status": {"const": "ok"},
@@ -38,8 +40,8 @@ def answer_readiness(call: Call) -> dict[str, Any]:
 def show_status(call: Call) -> dict[str, Any]:
     """Returns the state of the service. Raises ``StoreError`` if it does not reach its store."""
     context = call.context
+    context.health.count_sources()
     return {
-        "sources": context.health.count_sources(),
         "tokens": context.tokens.damage or "ok",
         "restarts": context.count_restarts(),
         **_describe_health(call),
@@ -53,7 +55,12 @@ def _describe_health(call: Call) -> dict[str, Any]:
 
 
 def send_metrics(call: Call) -> Response:
-    """Returns the metrics. They name sources, which labels may hide, so they are for operators alone."""
+    """Returns the metrics. They name and count sources, which labels may hide.
+
+    Raises the problem ``forbidden`` for a token that does not see everything.
+    """
+    if call.grant != EVERYTHING:
+        raise Problem("forbidden", "metrics tell of all sources: this needs an operator's token with all labels")
     return Response(call.context.metrics.to_text(), content_type=CONTENT_TYPE_LATEST)
 
 
@@ -95,7 +102,6 @@ ROUTES = (
         answer=declare_object(
             {
                 **HEALTHY,
-                "sources": COUNT_ANSWER,
                 "restarts": {"type": "object", "additionalProperties": COUNT_ANSWER},
                 "tokens": {"type": "string", "description": "ok, or the damage of the file of tokens"},
             }

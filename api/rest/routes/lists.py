@@ -56,12 +56,12 @@ def put_list(call: Call) -> dict[str, Any]:
     text, label, duration = members.pop("text"), members.pop("label", None), members.pop("expires", None)
     values = read_list(text.encode("utf-8", "surrogatepass"), ListFormat(**members))
     expires = None if duration is None else time.time_ns() // 1000 + parse_duration(duration)
-    stored = call.context.services.put_list(call.parameters["name"], values, label, expires)
+    stored = call.context.services.put_list(call.grant, call.parameters["name"], values, label, expires)
     return {**outline_list(stored), "skipped": values.skipped}
 
 
 def remove_list(call: Call) -> dict[str, Any]:
-    call.context.services.remove_list(call.parameters["name"])
+    call.context.services.remove_list(call.grant, call.parameters["name"])
     return {"removed": call.parameters["name"]}
 
 

@@ -33,7 +33,7 @@ def send_page(call: Call) -> Response:
 def _send(response: Response) -> Response:
     """Returns an answer that a client may keep, and of which it asks by an ETag whether it has changed."""
     response.headers["Cache-Control"] = "no-cache"
-    response.add_etag()
+    response.add_etag(weak=True)  # the same for each compression
     response.make_conditional(request)
     return response
 

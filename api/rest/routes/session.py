@@ -10,7 +10,6 @@ from flask import Response, request
 from watchfloor.api.rest.base.access import COOKIE, INVALID_TOKEN, check_same_origin, refuse_token
 from watchfloor.api.rest.base.route import ANY_ROLE, JSON, PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import TIME_ANSWER, declare_object
-from watchfloor.api.tokens.sessions import LIFETIME_SECONDS
 from watchfloor.api.tokens.token import Token
 from watchfloor.schema.choices import TOKEN_ROLES
 from watchfloor.schema.times import format_micros
@@ -50,7 +49,7 @@ def sign_in(call: Call) -> Response:
     response.set_cookie(
         COOKIE,
         call.context.sessions.open_session(token),
-        max_age=LIFETIME_SECONDS,
+        max_age=int(call.context.sessions.limits.lifetime_seconds),
         httponly=True,
         samesite="Strict",
         # Behind a proxy only the browser knows that it speaks TLS.

@@ -72,7 +72,9 @@ function openPage(who) {
 
   function press(event) {
     const isTyping = event.composedPath()[0]?.closest?.("input, textarea, select, [contenteditable=true]");
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    // What is open over the page has its own keys: Escape closes it, unless that is prevented here.
+    const isCovered = document.querySelector("dialog[open], :popover-open") !== null;
+    if (isTyping || isCovered || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "?") openHelp();
     else current?.press?.(event);
   }

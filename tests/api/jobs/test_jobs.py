@@ -16,15 +16,16 @@ from flask.testing import FlaskClient
 from rest_fakes import GOOD, FakeService, FakeServices, check_problem, events, read_lines
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.base.jobs import JobLimits
+from watchfloor.api.rest.base.jobs import JobLimits, JobStore
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.tokens.token import Token, hash_token
 from watchfloor.schema.errors import StoreError, UserError
+from watchfloor.schema.times import parse_time
 
 JOBS = "/api/v1/jobs"
 REQUESTS = (("GET", "", None), ("GET", "/rows", None), ("POST", "/finalize", {}), ("DELETE", "", None))
 """Requests about one job."""
-LIMITS = JobLimits(jobs=6, jobs_per_token=4, bytes=1 << 20, bytes_per_token=1 << 20, idle_seconds=60)
+LIMITS = JobLimits(jobs=6, jobs_per_token=4, bytes=1 << 20, bytes_per_token=1 << 20, keep_seconds=60, waiting=4)
 
 
 class TwoTokens:
@@ -81,11 +82,10 @@ def limits() -> JobLimits:
 
 
 @pytest.fixture
-def jobs(services: FakeServices, limits: JobLimits, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
-    monkeypatch.setattr("watchfloor.api.rest.base.context.JobLimits", lambda: limits)
+def jobs(services: FakeServices, limits: JobLimits) -> Iterator[Jobs]:
     tokens = TwoTokens()
-    queue = RestLimits(queries=8, queries_per_token=8, wait_seconds=0.1)
-    yield Jobs(create_app(services, tokens, queue).test_client(), tokens)
+    whole = RestLimits(queries=8, queries_per_token=8, wait_seconds=0.5, jobs=limits)
+    yield Jobs(create_app(services, tokens, whole).test_client(), tokens)
     tokens.revoked |= {"ann", "bob"}  # which ends all jobs
 
 
@@ -177,13 +177,55 @@ def test_a_jobs_slot_is_given_back(jobs: Jobs) -> None:
 
 def test_a_token_has_so_many_jobs(jobs: Jobs, gate: threading.Event) -> None:
     running = [jobs.create()["job"] for _ in range(4)]
-    check_problem(jobs.open("POST", body=GOOD), "too-many-requests")
+    began = time.monotonic()
+    refused = jobs.open("POST", body=GOOD)
+    check_problem(refused, "too-many-requests")
+    assert refused.headers["Retry-After"] == "5" and 0.5 <= time.monotonic() - began < 5
     jobs.create("bob")
     jobs.create("bob")
-    check_problem(jobs.open("POST", token="bob", body=GOOD), "busy")
+    full = jobs.open("POST", token="bob", body=GOOD)
+    check_problem(full, "busy")
+    assert (full.status_code, full.headers["Retry-After"]) == (429, "5")
     jobs.ask("POST", f"/{running[2]}/finalize", body={})
     new = jobs.create()["job"]
     assert {found["job"] for found in jobs.ask("GET", "")["jobs"]} == {*running, new} - {running[2]}
+
+
+def test_a_job_waits_for_room(jobs: Jobs, gate: threading.Event) -> None:
+    running = [jobs.create()["job"] for _ in range(4)]
+    ending = threading.Timer(0.2, lambda: jobs.ask("DELETE", f"/{running[0]}"))
+    ending.start()
+    assert jobs.create()["status"] == "running"
+    ending.join()
+
+
+def test_a_bad_query_costs_no_job_its_rows(jobs: Jobs) -> None:
+    """Ended jobs make room for another one, but not for a request that makes none."""
+    made = [jobs.create(wait=5)["job"] for _ in range(4)]
+    check_problem(jobs.open("POST", body={**GOOD, "where": "("}), "bad-filter")
+    assert [job["job"] for job in jobs.ask("GET", "")["jobs"]] == made[::-1]
+    jobs.create(wait=5)
+    assert made[0] not in [job["job"] for job in jobs.ask("GET", "")["jobs"]]
+
+
+@pytest.mark.parametrize("limits", [replace(LIMITS, waiting=0)])
+def test_a_job_that_finds_no_room_to_wait_is_refused_at_once(jobs: Jobs, gate: threading.Event) -> None:
+    for _ in range(4):
+        jobs.create()
+    began = time.monotonic()
+    check_problem(jobs.open("POST", body=GOOD), "too-many-requests")
+    assert time.monotonic() - began < 0.4
+
+
+def test_a_refused_job_leaves_no_query_behind(
+    jobs: Jobs, service: FakeService, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another request may take the room for which this one has waited."""
+    monkeypatch.setattr(JobStore, "wait_for_room", lambda self, owner, is_client_gone: None)
+    for _ in range(4):
+        jobs.create()
+    check_problem(jobs.open("POST", body=GOOD), "too-many-requests")
+    assert [result.closed.is_set() for result in service.results] == [False] * 4 + [True]
 
 
 @pytest.mark.parametrize("limits", [replace(LIMITS, bytes_per_token=1000)])
@@ -198,7 +240,7 @@ def test_rows_that_do_not_fit_end_the_job(jobs: Jobs, service: FakeService, gate
     assert [found["job"] for found in jobs.ask("GET", "")["jobs"]] == [other["job"]]
 
 
-@pytest.mark.parametrize("limits", [replace(LIMITS, idle_seconds=0.5)])
+@pytest.mark.parametrize("limits", [replace(LIMITS, keep_seconds=0.5)])
 def test_a_job_that_nobody_asks_for_is_removed(jobs: Jobs, service: FakeService, gate: threading.Event) -> None:
     job = jobs.create()["job"]
     for _ in range(10):
@@ -206,6 +248,18 @@ def test_a_job_that_nobody_asks_for_is_removed(jobs: Jobs, service: FakeService,
         jobs.ask("GET", f"/{job}")
     wait_until(lambda: jobs.ask("GET", "")["jobs"] == [])
     assert service.results[-1].closed.is_set()
+
+
+def test_a_job_is_kept_as_long_as_its_owner_wants(jobs: Jobs) -> None:
+    for body, seconds in (({}, LIMITS.keep_seconds), ({"keep": 1}, 1), ({"keep": 86_400}, 86_400)):
+        job = jobs.create(wait=5, **body)
+        left = parse_time(job["expires"], 0) / 1e6 - time.time()
+        assert seconds - 5 < left <= seconds and job["request"] == GOOD
+    (_, short, _) = jobs.ask("GET", "")["jobs"]
+    jobs.ask("GET", f"/{short['job']}")
+    wait_until(lambda: short["job"] not in [job["job"] for job in jobs.ask("GET", "")["jobs"]])
+    for keep in (0, 86_401, 1.5, "1h"):
+        check_problem(jobs.open("POST", body={**GOOD, "keep": keep}), "bad-body")
 
 
 def test_a_revoked_token_ends_its_jobs(jobs: Jobs, service: FakeService, gate: threading.Event) -> None:

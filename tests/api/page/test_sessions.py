@@ -28,8 +28,7 @@ from werkzeug.test import TestResponse
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.access import COOKIE
-from watchfloor.api.tokens import sessions as sessions_module
-from watchfloor.api.tokens.sessions import MAX_SESSIONS_PER_TOKEN, Sessions
+from watchfloor.api.tokens.sessions import SessionLimits, Sessions
 from watchfloor.api.tokens.token import Token, hash_token
 
 SESSION = "/api/v1/session"
@@ -150,10 +149,11 @@ def test_a_stream_ends_with_its_session(client: FlaskClient, service: FakeServic
 # The sessions themselves
 
 ALICE = Token("alice", hash_token("alice"), "analyst", (), 0)
+LIMITS = SessionLimits(sessions=7, sessions_per_token=5, lifetime_seconds=60)
 
 
 def test_sessions_keep_digests_alone() -> None:
-    sessions = Sessions(lambda token: True)
+    sessions = Sessions(lambda token: True, LIMITS)
     text = sessions.open_session(ALICE)
     assert text not in repr(vars(sessions))
     found = sessions.find_session(text)
@@ -161,18 +161,16 @@ def test_sessions_keep_digests_alone() -> None:
     assert sessions.find_session(found.digest) is None
 
 
-def test_sessions_end_after_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    sessions = Sessions(lambda token: True)
-    monkeypatch.setattr(sessions_module, "LIFETIME_SECONDS", 0)
+def test_sessions_end_after_their_time() -> None:
+    sessions = Sessions(lambda token: True, replace(LIMITS, lifetime_seconds=0))
     text = sessions.open_session(ALICE)
     assert sessions.find_session(text) is None
 
 
-def test_too_many_sessions_end_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    sessions = Sessions(lambda token: True)
-    texts = [sessions.open_session(ALICE) for _ in range(MAX_SESSIONS_PER_TOKEN + 3)]
-    assert [sessions.find_session(text) is not None for text in texts] == [False] * 3 + [True] * MAX_SESSIONS_PER_TOKEN
-    monkeypatch.setattr(sessions_module, "MAX_SESSIONS", MAX_SESSIONS_PER_TOKEN + 2)
+def test_too_many_sessions_end_the_oldest() -> None:
+    sessions = Sessions(lambda token: True, LIMITS)
+    texts = [sessions.open_session(ALICE) for _ in range(8)]
+    assert [sessions.find_session(text) is not None for text in texts] == [False] * 3 + [True] * 5
     others = [sessions.open_session(replace(ALICE, name=f"user{number}")) for number in range(4)]
     assert all(sessions.find_session(text) for text in others)
-    assert sum(sessions.find_session(text) is not None for text in texts) == MAX_SESSIONS_PER_TOKEN - 2
+    assert sum(sessions.find_session(text) is not None for text in texts) == 3

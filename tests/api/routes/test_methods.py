@@ -13,10 +13,12 @@ from rest_fakes import BEARER, OPERATOR, FakeService, check_problem
 from route_walk import good_path
 
 from watchfloor.api.rest.base.route import Route, find_routes
+from watchfloor.api.rest.page import STATIC
 
 ROUTES = find_routes()
 PATHS = sorted({re.sub("<.*?>", "web.access", route.path) for route in ROUTES})
 UNSTABLE = {"Date"}
+PAGE_PATHS = ("/", *sorted(f"/static/{path.name}" for path in STATIC.glob("*")))
 
 
 def methods_of(path: str) -> set[str]:
@@ -59,6 +61,26 @@ def test_other_methods_are_refused_and_the_allowed_ones_named(client: FlaskClien
     if "GET" not in methods_of(path):
         head = client.head(path, headers=BEARER)
         assert (head.status_code, head.data) == (405, b"")
+
+
+@pytest.mark.parametrize("path", PAGE_PATHS)
+def test_the_pages_files_are_answered_likewise(client: FlaskClient, path: str) -> None:
+    got, head, options = client.get(path), client.head(path), client.options(path)
+    assert got.status_code == head.status_code == options.status_code == 200
+    assert got.data and head.data == options.data == b""
+    assert {k: v for k, v in head.headers if k != "Date"} == {k: v for k, v in got.headers if k != "Date"}
+    assert {*options.headers["Allow"].split(", ")} == {"GET", "HEAD", "OPTIONS"}
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        refused = client.open(path, method=method)
+        check_problem(refused, "method-not-allowed")
+        assert {*refused.headers["Allow"].split(", ")} == {"GET", "HEAD", "OPTIONS"}
+
+
+@pytest.mark.parametrize("path", ["/static/nothing.js", "/static/", "/index.html", "/static/app.js/more"])
+def test_a_file_that_the_page_lacks_is_not_found(client: FlaskClient, path: str) -> None:
+    check_problem(client.get(path), "not-found")
+    head = client.head(path)
+    assert (head.status_code, head.data) == (404, b"")
 
 
 def test_options_of_no_path_is_not_found(client: FlaskClient) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import stat
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,13 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 from rest_fakes import BEARER, GOOD, OPERATOR, TOKEN, FakeService, FakeServices, FakeTokens, events
+from served import serve_app
+from slow_readers import ask_rest
 
 from watchfloor.api.records import query_log
 from watchfloor.api.records.query_log import QueryLog
 from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.load import load_settings
 
@@ -99,6 +103,18 @@ def test_failures_are_logged_with_their_kind(client: FlaskClient, service: FakeS
     ]
     assert {line["status"] for line in lines} == {"failed"}
     assert [line.get("rows") for line in lines] == [None, None, None, 2, 2]
+
+
+def test_a_client_that_left_is_logged(services: FakeServices, service: FakeService, home: Path) -> None:
+    service.batches = [events(0, 2), threading.Event()]
+    limits = RestLimits()
+    app = create_app(services, FakeTokens(), limits, replace(load_settings(home=home)))
+    with serve_app(app, limits) as port:
+        response = ask_rest(port, TOKEN, GOOD)
+        response.readline()
+        response.close()
+        (line,) = read_log(home)
+    assert (line["status"], line["rows"], line["asked"], line["token"]) == ("cancelled", 2, GOOD, "tests")
 
 
 def test_no_token_is_in_the_log(client: FlaskClient, home: Path) -> None:

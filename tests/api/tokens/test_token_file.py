@@ -143,8 +143,6 @@ def test_labels_that_no_source_can_have_are_refused(tmp_path: Path, label: str) 
         entry(sources=[]),
         entry(sources=[""]),
         entry(sources=["a,b"]),
-        entry(sources=["web.*"], role="operator"),
-        entry(sources=["web.*"], role="admin"),
         {"version": 2, "tokens": entry()["tokens"] * 2},
     ],
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +20,7 @@ from loaded import batch_of, write
 from oracle import holds
 from query_strategies import QUERY_PROFILE
 
+from watchfloor.api.cli.commands.events import format_summary
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
@@ -28,6 +30,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME, to_micros
 from watchfloor.store.admin.tables import SOURCES_TABLE
+from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -159,6 +162,48 @@ def test_no_event_is_lost(
     assert not set(summary["settled"]) & set(expected)
     if where.startswith("ip =") and begin is end is None:
         assert set(summary["sources"]) == set(expected), "no other source was planned"
+
+
+def test_sources_that_a_full_page_does_not_need_are_not_read(opened: Store) -> None:
+    """The events of a source lie a minute after those of the one before it; pages joined are all rows in order."""
+    service = QueryService(opened.with_authorizations(USERS[2]))
+    request = QueryRequest(
+        f"{PREFIX}.*_block", where="ip in (10.0.0.1, 10.0.1.1, 10.0.2.1)", columns=("time", "_source")
+    )
+    whole = [row for batch in service.run(request) for row in batch.to_pylist()]
+    first = service.run(replace(request, limit=1))
+    rows = [row for batch in first for row in batch.to_pylist()]
+    newest = whole[0]["_source"]
+    assert rows == whole[:1] and set(first.summary["sources"]) == {newest}
+    assert set(first.summary["not_reached"]) == {name for name in SOURCES if name.endswith("block")} - {newest}
+    assert f"before it came to their events: {first.summary['not_reached'][0]}" in format_summary(first.summary)
+    paged, cursor = [], None
+    while len(paged) < len(whole):
+        page = service.run(replace(request, limit=3, cursor=cursor))
+        paged += [row for batch in page for row in batch.to_pylist()]
+        cursor = page.summary.get("cursor")
+    assert paged == whole
+    assert set(service.explain(request).to_json()["sources"]) == {row["_source"] for row in whole}
+
+
+def test_events_of_an_item_that_is_being_written_wait_for_its_end(store_settings: Settings) -> None:
+    """They are newer than the sightings say, and would come after older rows."""
+    name = f"open{RUN}.s0_cell"
+    with Store.open(store_settings) as writer:
+        kind = writer.catalog.register(source(name))
+        with writer.sink() as sink:
+            write(sink, kind, 0, batch_of(kind, EVENTS[SOURCES[1]]))
+            newer = {**EVENTS[SOURCES[1]][1], "ts": EVENTS[SOURCES[1]][-1]["ts"] + timedelta(hours=3)}
+            item = ItemWriter(sink, b"8 bytes!", b"16 bytes of file", False)
+            item.write_events(kind, batch_of(kind, [newer]))
+            sink.flush()
+            service = QueryService(writer.seeing_all_of(kind))
+            request = QueryRequest(f"{name}*", where=f"from = {newer['from']}", columns=("time",))
+            expected = sum(event["from"] == newer["from"] for event in EVENTS[SOURCES[1]])
+            assert sum(len(batch) for batch in service.run(request)) == expected
+            item.put_writes(item.encode_rest())
+            sink.flush()
+            assert sum(len(batch) for batch in service.run(request)) == expected + 1
 
 
 def test_a_query_that_settles_everything_has_no_rows(opened: Store) -> None:

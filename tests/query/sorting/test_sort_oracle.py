@@ -18,7 +18,7 @@ from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 
-QUERIES = {"cell": 8, "block": 30}
+QUERIES = {"cell": 8, "block": 20}
 """Queries that a test draws."""
 
 

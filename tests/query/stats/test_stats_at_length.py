@@ -16,8 +16,8 @@ from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak, pytest.mark.timeout(900)]
 
-PIPES = {"cell": 20, "block": 70}
-"""Pipes that a test draws."""
+PIPES = {"cell": 20, "block": 110}
+"""Pipes that a test draws: over 500 together, of four kinds of log in each layout."""
 
 
 @pytest.mark.parametrize("kind", (*REAL, "mixed"))

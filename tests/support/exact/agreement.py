@@ -15,7 +15,7 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.field import IndexKind
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, HOUR, MINUTE
-from watchfloor.store.sightings.read_sightings import read_sightings
+from watchfloor.store.sightings.read_sightings import FieldSightings, read_sightings
 from watchfloor.store.sightings.sighted_rows import SightedRange
 from watchfloor.store.store import Store
 
@@ -120,7 +120,7 @@ def _assert_table_of_sightings(store: Store, kind: Source, rows: list[Row]) -> N
     for field in kind.fields:
         if field.is_covered(None, IndexKind.SIGHTINGS):
             hours = Counter(row[0] // HOUR * HOUR for row in rows if row[COLUMNS.index(field.name)] is not None)
-            assert found.get((kind.name, field.name), {}) == hours, field.name
+            assert found.get((kind.name, field.name), FieldSightings()).hours == hours, field.name
 
 
 def _is_within(row: Row, since: int | None, until: int | None) -> bool:

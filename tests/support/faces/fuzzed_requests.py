@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
+from answer_parts import decompress
 from flask.testing import FlaskClient
 from fuzzed_service import FuzzedService
 from hypothesis import HealthCheck, Phase, given, settings
@@ -130,12 +131,12 @@ def check_answer(client: FlaskClient, request: FuzzedRequest) -> int:
         content_type=request.content_type if request.body is not None else None,
         headers=request.headers,
     )
-    content = answer.get_data()
+    content = decompress(answer.get_data(), answer.headers.get("Content-Encoding", ""))
     assert answer.status_code < 500 or answer.status_code == 503, (request, content)
     if answer.status_code != 200:
         assert answer.content_type == "application/problem+json", (request, answer.content_type)
         assert json.loads(content)["status"] == answer.status_code
-    elif answer.content_type == "application/x-ndjson" and "Content-Encoding" not in answer.headers:
+    elif answer.content_type == "application/x-ndjson":
         summary = json.loads(content.splitlines()[-1])["summary"]
         problem = summary.get("problem", {"status": 400})
         assert summary["status"] != "running" and problem["status"] < 500, (request, summary)

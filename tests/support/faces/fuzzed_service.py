@@ -42,7 +42,8 @@ def fuzzed(store_settings: Settings) -> Iterator[FuzzedService]:
         service = QueryService(store)
         cursors = {layout: [_make_cursor(service, sources[layout], where) for where in FILTERS] for layout in LAYOUTS}
     services = StoreServices(store_settings)
-    yield FuzzedService(create_app(services, AnyToken(), RestLimits(deadline=0.5)).test_client(), sources, cursors)
+    limits = RestLimits(deadline=0.5, watch_deadline=0.5)
+    yield FuzzedService(create_app(services, AnyToken(), limits).test_client(), sources, cursors)
     services.close()
 
 

@@ -145,7 +145,7 @@ class FakeResult:
                 continue
             self.rows += batch.num_rows
             yield batch
-        self.status = "complete"
+        self.status = "complete" if self.status == "running" else self.status
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -157,6 +157,7 @@ class FakeResult:
 
     def close(self) -> None:
         self.closed.set()
+        self.status = "cancelled" if self.status == "running" else self.status
 
 
 class FakeStats(FakeResult):
@@ -312,12 +313,12 @@ class FakeServices:
         self.authorizations.append(grant.labels)
         return self.service
 
-    def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
+    def put_list(self, grant: Grant, name: str, values: ListValues, label: Any, expires: Any) -> StoredList:
         if self.service.error is not None:
             raise self.service.error
         return replace(LIST, name=name, values=len(values.values), expires=expires, label=label or "")
 
-    def remove_list(self, name: str) -> None:
+    def remove_list(self, grant: Grant, name: str) -> None:
         self.service.read_list(name)
 
     def read_searches(self, owner: str) -> list[SavedSearch]:
@@ -339,7 +340,7 @@ class FakeServices:
     def open_records(self, grant: Grant) -> Any:
         return FakeRecords(self.service.error)
 
-    def retry_lines(self, file: str | None, line: str | None) -> RetryResult:
+    def retry_lines(self, grant: Grant, file: str | None, line: str | None) -> RetryResult:
         FakeRecords(self.service.error)
         return RetryResult(2, 1, {"it is not JSON": 1})
 
@@ -353,16 +354,17 @@ class FakeServices:
 
 
 class FakeTokens:
-    """Knows ``TOKEN`` until ``revoked``, with the label ``tlp_amber``, and a token for each role: ``TOKEN-role``."""
+    """Knows ``TOKEN`` and ``TOKEN-bounded``, an operator's, with one label, and ``TOKEN-operator`` and ``-admin``."""
 
     def __init__(self) -> None:
         self.revoked = False
         self.damage: str | None = None
 
     def find_token(self, text: str) -> Token | None:
-        roles: dict[str, Role] = {TOKEN: "analyst", f"{TOKEN}-operator": "operator", f"{TOKEN}-admin": "admin"}
-        role = None if self.revoked else roles.get(text)
-        return None if role is None else Token("tests", hash_token(text), role, ("tlp_amber",), 0)
+        kinds: dict[str, Role] = {"": "analyst", "-operator": "operator", "-bounded": "operator", "-admin": "admin"}
+        role = None if self.revoked else {f"{TOKEN}{kind}": role for kind, role in kinds.items()}.get(text)
+        labels = ("tlp_amber",) if text in (TOKEN, f"{TOKEN}-bounded") else None
+        return None if role is None else Token("tests", hash_token(text), role, labels, 0)
 
     def is_in_force(self, token: Token) -> bool:
         return not self.revoked

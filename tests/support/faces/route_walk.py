@@ -20,6 +20,7 @@ from watchfloor.schema.choices import BUCKETS, PLANNERS, SCHEMES
 
 DURATIONS = frozenset(
     {"seconds", "first_seconds", "plan_seconds", "window_seconds", "rows_per_second", "created", "job"}
+    | {"rates", "expires"}
 )
 """Members that depend on the clock or on chance."""
 HEADERS = ("Content-Type", "Allow", "Retry-After", "WWW-Authenticate", "Cache-Control")
@@ -80,6 +81,7 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "note": ["a note"],
         "view": [{"hidden": []}],
         "wait": [10],
+        "keep": [60],
         "ascending": ["true"],
         "bucket": BUCKETS,
         "where": [*filters, f"exists {fields[-1]}", f"{shown} = a or {fields[1]} = 3", "no filter ("],

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from missing import skip_test
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 AXE = Path(__file__).parents[3] / ".venv" / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -17,11 +17,11 @@ _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 
 
 def find_browser() -> str:
-    """Returns the path of the browser; skips the test if there is none."""
+    """Returns the path of the browser; skips the test if there is none (``missing.py``)."""
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if path := shutil.which(name):
             return path
-    pytest.skip("no Chromium to open the page with: apt-get install chromium")
+    skip_test("no Chromium to open the page with: apt-get install chromium")
 
 
 @contextmanager
@@ -51,11 +51,11 @@ def watch_errors(page: Page) -> list[str]:
     return errors
 
 
-def find_barriers(page: Page) -> list[str]:
-    """Returns what axe finds against WCAG 2.2 AA on the page as it is now: the rule, and the first elements."""
+def find_barriers(page: Page, within: str = "html") -> list[str]:
+    """Returns what axe finds against WCAG 2.2 AA within an element as it is now: the rule, and the first elements."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
-    found: dict[str, Any] = page.evaluate("rules => axe.run(document, {runOnly: rules})", RULES)
+    found: dict[str, Any] = page.evaluate("([within, rules]) => axe.run(within, {runOnly: rules})", [within, RULES])
     return [
         f"{violation['id']}: {[node['html'][:160] for node in violation['nodes'][:3]]}"
         for violation in found["violations"]

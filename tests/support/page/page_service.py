@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,28 +21,39 @@ from watchfloor.api.rest.serve import StoreServices
 from watchfloor.api.tokens.token import Token, hash_token
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 
 EVENTS = 30_000
 START = 1_772_323_200  # 2026-03-01T00:00Z
 STEP = 8  # seconds between events: they reach over almost three days
-SOURCE = parse_definition(
-    {
-        "name": f"test{RUN}.page",
-        "title": "Accesses of a shop",
-        "parser": {"format": "json"},
-        "timestamp": {"field": "ts"},
-        "fields": [
-            {"name": "ts", "type": "time"},
-            {"name": "client", "type": "ip", "indexed": True, "ecs": "source.ip"},
-            {"name": "status", "type": "int", "indexed": True},
-            {"name": "user", "type": "string", "indexed": True, "ecs": "user.name"},
-            {"name": "path", "type": "string"},
-            {"name": "bytes", "type": "int"},
-        ],
-        "shards": 2,
-    }
+FIELDS = (
+    {"name": "ts", "type": "time"},
+    {"name": "client", "type": "ip", "indexed": True, "ecs": "source.ip"},
+    {"name": "status", "type": "int", "indexed": True},
+    {"name": "user", "type": "string", "indexed": True, "ecs": "user.name"},
+    {"name": "path", "type": "string"},
+    {"name": "bytes", "type": "int"},
 )
+
+
+def make_source(
+    name: str, fields: Iterable[Mapping[str, object]] = FIELDS, title: str = "Accesses of a shop"
+) -> Source:
+    """Returns a source of events as ``make_event`` makes them, with a name of this run."""
+    return parse_definition(
+        {
+            "name": f"test{RUN}.{name}",
+            "title": title,
+            "parser": {"format": "json"},
+            "timestamp": {"field": "ts"},
+            "fields": list(fields),
+            "shards": 2,
+        }
+    )
+
+
+SOURCE = make_source("page")
 TOKEN = "a-token-of-the-page"
 
 
@@ -75,42 +86,49 @@ def write_lines(path: Path, first: int, count: int) -> Path:
 
 @dataclass(frozen=True)
 class PageService:
-    """A running service with the page. ``ask`` returns the records of a query's answer without its summary."""
+    """A running service with the page, and the source of its events.
+
+    ``ask`` returns the records of a query's answer without its summary.
+    """
 
     settings: Settings
     store: Store
     url: str
     app: Any
+    source: Source
 
     def ask(self, **body: Any) -> list[dict[str, Any]]:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        answer = self.app.test_client().post("/api/v1/query", json={"source": SOURCE.name, **body}, headers=headers)
+        body = {"source": self.source.name, **body}
+        answer = self.app.test_client().post("/api/v1/query", json=body, headers=headers)
         *rows, summary = read_lines(answer.data)
         assert summary["summary"]["status"] in ("complete", "limit")
         return rows
 
     def count(self, **parameters: Any) -> int:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        query = {"source": SOURCE.name, **parameters}
+        query = {"source": self.source.name, **parameters}
         answer = self.app.test_client().get("/api/v1/count", query_string=query, headers=headers)
         return int(answer.json["count"])
 
-    def load(self, path: Path) -> None:
-        load(own(self.settings, "page"), path, feed=SOURCE.name)
+    def load(self, path: Path, source: Source | None = None) -> None:
+        load(own(self.settings, "page"), path, feed=(source or self.source).name)
 
 
 @contextmanager
-def run_page_service(settings: Settings, folder: Path) -> Iterator[PageService]:
-    """Loads the events and serves the page."""
+def run_page_service(
+    settings: Settings, folder: Path, source: Source = SOURCE, events: int = EVENTS
+) -> Iterator[PageService]:
+    """Loads events into a source of its own, and serves the page."""
     limits = replace(RestLimits(), stalled_seconds=20)
     with Store.open(settings) as store:
-        store.catalog.register(SOURCE)
+        store.catalog.register(source)
         services = StoreServices(settings)
         app = create_app(services, KnownTokens(), limits, settings)
         try:
             with serve_app(app, limits) as port:
-                service = PageService(settings, store, f"http://127.0.0.1:{port}", app)
-                service.load(write_lines(folder / "page.json", 0, EVENTS))
+                service = PageService(settings, store, f"http://127.0.0.1:{port}", app, source)
+                service.load(write_lines(folder / "page.json", 0, events))
                 yield service
         finally:
             services.close()
@@ -128,7 +146,7 @@ def open_page(
         context.request.post(f"{service.url}/api/v1/session", data={"token": token})
         page = context.new_page()
         errors = watch_errors(page)
-        page.goto(f"{service.url}/{address or f'#/explore?source={SOURCE.name}'}")
+        page.goto(f"{service.url}/{address or f'#/explore?source={service.source.name}'}")
         yield page
         assert not errors, errors
     finally:

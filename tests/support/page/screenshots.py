@@ -1,6 +1,7 @@
 """Pictures of every view of the web page, in both themes and on a phone: ``make screenshots``.
 
-It starts a stack of its own with generated logs, and writes PNG files into the folder that it is given.
+It starts a stack of its own with generated logs, and writes PNG files into the folder that it is given: those whose
+names are given, such as ``event-dark``, or all. ``page`` is the picture of the documentation.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from browser import open_browser
 from loaded import load
 from own_stack import stack_folder
-from page_service import SOURCE, TOKEN, PageService, open_page, run_page_service
-from playwright.sync_api import Browser, Page
+from page_service import SOURCE, TOKEN, open_page, run_page_service
+from playwright.sync_api import Page
 
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.schema.settings.settings import Settings
@@ -55,38 +57,48 @@ def open_field(page: Page) -> None:
     page.locator(".rows .value > span").nth(2).click()
 
 
-VIEWS: dict[str, tuple[str, Callable[[Page], object]]] = {
-    "explore": (f"{PROXY}&where=status+%3E%3D+400&stack=status", lambda page: None),
-    "menu": (PROXY, open_field),
-    "event": (PROXY, open_detail),
-    "around": (PROXY, show_around),
-    "completion": (PROXY, open_completion),
-    "error": (PROXY, write_error),
-    "stats": (f"{PROXY}&tab=stats&stats=count(),+sum(bytes_out)+by+domain+|+sort+-count+|+limit+20", lambda page: None),
-    "timeline": (f"{PROXY}&tab=stats&stats=count(),+distinct(user)+by+bucket(6h)", lambda page: None),
-    "plan": (f"{PROXY}&tab=plan&where=status+=+503+and+domain+=+portal.harborline.example", lambda page: None),
-    "several": ("#/explore?source=*&stack=_source", lambda page: None),
-    "sources": (PROXY, lambda page: page.click("#sources")),
-    "time": (PROXY, lambda page: page.click("#time")),
-    "sightings": ("#/sightings?value=portal.harborline.example", lambda page: None),
-    "ingest": ("#/ingest", lambda page: None),
-    "help": (PROXY, lambda page: page.keyboard.press("?")),
+def wrap(page: Page) -> None:
+    page.get_by_role("button", name="Wrap").click()
+
+
+@dataclass(frozen=True)
+class View:
+    """What a picture shows: an address of the page, what is done there, and whose token is signed in with."""
+
+    address: str
+    act: Callable[[Page], object] = lambda page: None
+    token: str = TOKEN
+
+
+EXPLORE = View(f"{PROXY}&where=status+%3E%3D+400&stack=status")
+VIEWS = {
+    "explore": EXPLORE,
+    "menu": View(PROXY, open_field),
+    "event": View(PROXY, open_detail),
+    "around": View(PROXY, show_around),
+    "wrapped": View("#/explore?source=*", wrap),
+    "completion": View(PROXY, open_completion),
+    "error": View(PROXY, write_error),
+    "stats": View(f"{PROXY}&tab=stats&stats=count(),+sum(bytes_out)+by+domain+|+sort+-count+|+limit+20"),
+    "timeline": View(f"{PROXY}&tab=stats&stats=count(),+distinct(user)+by+bucket(6h)+as+quarter"),
+    "plan": View(f"{PROXY}&tab=plan&where=status+=+503+and+domain+=+portal.harborline.example"),
+    "several": View("#/explore?source=*&stack=_source"),
+    "stacked": View("#/explore?source=proxy.events,dns.events&stack=src_ip", open_field),
+    "sources": View(PROXY, lambda page: page.click("#sources")),
+    "time": View(PROXY, lambda page: page.click("#time")),
+    "sightings": View("#/sightings?value=portal.harborline.example"),
+    "ingest": View("#/ingest"),
+    "help": View(PROXY, lambda page: page.keyboard.press("?")),
+    "sign-in": View("#/", lambda page: page.locator("#token").wait_for(), token="none"),
+    "operator": View("#/ingest", token=f"{TOKEN}-operator"),
 }
-
-
-def take_pictures(browser: Browser, service: PageService, folder: Path) -> None:
-    """Writes a picture of each view in each theme, and of each on a phone."""
-    for name, theme, size in (("light", "light", DESKTOP), ("dark", "dark", DESKTOP), ("phone", "light", PHONE)):
-        for view, (address, act) in VIEWS.items():
-            with open_page(browser, service, address, viewport=size, color_scheme=theme) as page:
-                take_picture(page, act, folder / f"{view}-{name}.png")
-        context = browser.new_context(viewport=size, color_scheme=theme)
-        page = context.new_page()
-        page.goto(service.url)
-        take_picture(page, lambda page: page.locator("#token").wait_for(), folder / f"sign-in-{name}.png")
-        page.fill("#token", f"{TOKEN}-operator")
-        take_picture(page, lambda page: page.keyboard.press("Enter"), folder / f"operator-{name}.png")
-        context.close()
+WAYS: dict[str, dict[str, object]] = {
+    "light": {"viewport": DESKTOP, "color_scheme": "light"},
+    "dark": {"viewport": DESKTOP, "color_scheme": "dark"},
+    "phone": {"viewport": PHONE, "color_scheme": "light"},
+}
+PICTURES = {f"{view}-{way}": (VIEWS[view], WAYS[way]) for way in WAYS for view in VIEWS}
+PICTURES["page"] = EXPLORE, WAYS["light"]
 
 
 def take_picture(page: Page, act: Callable[[Page], object], path: Path) -> None:
@@ -109,15 +121,20 @@ def load_logs(settings: Settings, folder: Path) -> None:
     load(settings, folder / "bad.json", feed="proxy.events")
 
 
-def main(target: Path) -> None:
+def main(target: Path, *names: str) -> None:
+    if unknown := set(names) - set(PICTURES):
+        sys.exit(f"no picture is named {', '.join(sorted(unknown))}; there are {', '.join(PICTURES)}")
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, stack_folder() as settings, open_browser() as browser:
         start_stack(settings)
         load_logs(settings, Path(name))
         with run_page_service(settings, Path(name)) as service:
             print(f"pictures of {service.url}, over {', '.join(EVENTS)} and {SOURCE.name}")
-            take_pictures(browser, service, target)
+            for name in names or PICTURES:
+                view, way = PICTURES[name]
+                with open_page(browser, service, view.address, view.token, **way) as page:
+                    take_picture(page, view.act, target / f"{name}.png")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

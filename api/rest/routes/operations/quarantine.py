@@ -16,8 +16,8 @@ LINE = {
     "offset": {**COUNT_ANSWER, "description": "of the line's first byte in the file"},
     "feed": {"type": "string"},
     "lines": {**COUNT_ANSWER, "description": "more than 1 for lines that are only counted"},
-    "bytes": {**COUNT_ANSWER, "description": "of what is kept of the line and the token's labels let through"},
-    "reason": {"type": "string", "description": "empty if the token's labels hide the line"},
+    "bytes": {**COUNT_ANSWER, "description": "of what is kept of the line"},
+    "reason": {"type": "string"},
 }
 
 
@@ -31,8 +31,8 @@ def show_line(call: Call) -> dict[str, Any]:
 
 
 def retry_lines(call: Call) -> dict[str, Any]:
-    """Returns how many lines became events. The reasons of the others may quote lines that the token does not see."""
-    result = call.context.services.retry_lines(call.body.get("file"), call.body.get("line"))
+    """Returns how many lines became events, of those that the token sees."""
+    result = call.context.services.retry_lines(call.grant, call.body.get("file"), call.body.get("line"))
     return {"lines": result.lines, "events": result.events, "kept": result.lines - result.events}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from watchfloor.api.rest.base.schemas import COUNT_ANSWER, TEXT_PARAMETER, TIME_
 
 from .query import QUERY_BODY
 
-MAX_WAIT = 10
+MAX_WAIT, MAX_KEEP = 10, 86_400
 ANY_ROWS = 1 << 62
 """More rows than a job ever has: whoever waits for them waits for the job's end."""
 MAX_ROWS, DEFAULT_ROWS = 10_000, 1_000
@@ -26,6 +27,12 @@ JOB_BODY = {
     "properties": {
         **{name: one for name, one in QUERY_BODY["properties"].items() if name != "watch"},
         "wait": {**WAIT, "default": 2, "description": "seconds to wait for the query's end before the answer"},
+        "keep": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_KEEP,
+            "description": "seconds that the job is kept after it was last asked for; default: job_keep_seconds",
+        },
     },
 }
 JOB = declare_object(
@@ -36,6 +43,7 @@ JOB = declare_object(
         "rows_per_second": {"type": "number", "minimum": 0},
         "seconds": {"type": "number", "minimum": 0},
         "created": TIME_ANSWER,
+        "expires": {**TIME_ANSWER, "description": "when it is removed if nobody asks for it"},
         "request": {"type": "object", "description": "the body by which the job was made"},
     },
     {
@@ -55,13 +63,18 @@ def create_job(call: Call) -> dict[str, Any]:
     """Starts a query as a job, and waits for a short time for its end."""
     assert call.token is not None
     members, context = dict(call.body), call.context
-    seconds = members.pop("wait", JOB_BODY["properties"]["wait"]["default"])
+    wait = members.pop("wait", JOB_BODY["properties"]["wait"]["default"])
+    keep = members.pop("keep", context.limits.jobs.keep_seconds)
     request = context.bound_deadline(read_query_request(members))
-    with context.queries.begin_in_slot(call.token_name, call.is_client_gone) as slot:
-        owner = JobOwner(call.token.digest, call.is_token_valid, partial(call.end_query, "query"))
-        job = QueryJob(owner, members, call.service.run(request), slot)
+    owner = JobOwner(call.token.digest, call.is_token_valid, partial(call.end_query, "query"))
+    context.jobs.wait_for_room(owner, call.is_client_gone)
+    with context.queries.begin_in_slot(call.token_name, call.is_client_gone) as slot, ExitStack() as undo:
+        result = call.service.run(request)
+        undo.callback(result.close)
+        job = QueryJob(owner, members, result, slot, keep)
         context.jobs.add_job(job)
-    context.jobs.wait_for_job(job, ANY_ROWS, seconds)
+        undo.pop_all()
+    context.jobs.wait_for_job(job, ANY_ROWS, wait)
     return job.describe()
 
 

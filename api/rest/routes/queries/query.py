@@ -11,7 +11,7 @@ from watchfloor.api.requests import read_query_request
 from watchfloor.api.rest.answers.answer_stream import send_stream
 from watchfloor.api.rest.answers.negotiation import FORMAT_PARAMETER, choose_encoder
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
-from watchfloor.api.rest.base.schemas import TIME_TEXT, declare_object
+from watchfloor.api.rest.base.schemas import COUNT_ANSWER, TIME_TEXT, declare_object
 from watchfloor.schema.choices import MAX_DEADLINE, PLANNERS, SCHEMES
 from watchfloor.schema.stats.sort import MAX_ORDERS
 
@@ -77,13 +77,27 @@ QUERY_BODY = {
         },
     ),
 }
-QUERY_ANSWER_LINE = {
-    "description": "An event, or on the last line the summary",
-    "anyOf": [
-        declare_object({"summary": {"type": "object", "required": ["status", "rows"]}}),
-        {"type": "object", "description": "the event's fields, without those that are null"},
-    ],
+SUMMARY = {
+    "type": "object",
+    "required": ["status", "rows"],
+    "properties": {
+        "status": {"enum": ["complete", "limit", "deadline", "failed", "cancelled"]},
+        "rows": COUNT_ANSWER,
+        "cursor": {"type": "string", "description": "with which the next request goes on, if there may be more"},
+        "problem": {"type": "object", "required": ["type", "detail"], "description": "why the query failed"},
+    },
+    "if": {"properties": {"status": {"const": "failed"}}},
+    "then": {"required": ["problem"]},
 }
+SUMMARY_LINE = declare_object({"summary": SUMMARY})
+EVENT = {
+    "type": "object",
+    "description": "the event's fields, without those that are null; a number that JSON lacks, infinite, is null",
+    "properties": {"_id": {"type": "string"}, "_source": {"type": "string"}},
+    "additionalProperties": {"type": ["string", "number", "boolean", "array", "object", "null"]},
+    "not": {"required": ["summary"], "maxProperties": 1},
+}
+QUERY_ANSWER_LINE = {"description": "An event, or on the last line the summary", "anyOf": [SUMMARY_LINE, EVENT]}
 EXPLAIN_ANSWER = declare_object(
     {
         "plan": {"type": ["object", "null"], "description": "null if the query is of several sources"},
@@ -99,6 +113,7 @@ EXPLAIN_ANSWER = declare_object(
         "within": {"type": "array", "description": "the queries within the filter, which have run"},
         "sources": {"type": "object", "description": "the plan of each source that is read, by name"},
         "settled": {"type": "array", "description": "sources of which the counts say that nothing matches"},
+        "not_reached": {"type": "array", "description": "sources that the query ended before it came to"},
         "left_out": {"type": "object", "description": "why a source does not fit the query, by name"},
     },
 )
@@ -113,7 +128,7 @@ def run_query(call: Call) -> Response:
     members = dict(call.body)
     watch = members.pop("watch", False)
     encoder = choose_encoder(call, is_live=watch)
-    request = call.context.bound_deadline(read_query_request(members))
+    request = call.context.bound_deadline(read_query_request(members), watch)
     if watch:
         return send_stream(call, "watch", lambda: call.service.watch(request), encoder)
     return send_stream(call, "query", lambda: call.service.run(request), encoder)

@@ -17,7 +17,7 @@ from watchfloor.api.results import StreamedResult
 from watchfloor.api.stats_stream import StatsRows, StatsStream
 from watchfloor.schema.choices import MAX_DEADLINE, SCHEMES
 
-from .query import FILTER, ONE_SOURCE, OTHER_FORMATS, TIME
+from .query import FILTER, ONE_SOURCE, OTHER_FORMATS, SUMMARY_LINE, TIME
 
 STATS_MEMBERS = {
     "since": TIME,
@@ -44,7 +44,7 @@ STATS_BODY = {
 STATS_ANSWER_LINE = {
     "description": "Rows of an answer so far, or on the last line the summary",
     "anyOf": [
-        declare_object({"summary": {"type": "object", "required": ["status", "rows"]}}),
+        SUMMARY_LINE,
         declare_object(
             {
                 "part": {"type": "integer", "description": "a later part replaces an earlier one"},

@@ -11,7 +11,7 @@ from watchfloor.api.rest.base.route import JSON, PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import FILTER_PARAMETER, TIME_PARAMETER, declare_object
 from watchfloor.schema.choices import MAX_DEADLINE
 
-from .query import QUERY_BODY
+from .query import EVENT, QUERY_BODY, SUMMARY
 
 PARAMETERS = declare_object(
     {"source": QUERY_BODY["properties"]["source"]},
@@ -24,8 +24,18 @@ PARAMETERS = declare_object(
     },
 )
 MESSAGE = declare_object(
-    {"data": {"type": "string", "contentMediaType": JSON, "description": "an event, or the summary"}},
-    {"id": {"type": "string", "description": "of the event"}, "event": {"const": "summary"}},
+    {
+        "data": {
+            "type": "string",
+            "contentMediaType": JSON,
+            "contentSchema": {"anyOf": [EVENT, SUMMARY]},
+            "description": "an event, or the summary",
+        }
+    },
+    {
+        "id": {"type": "string", "description": "of the event"},
+        "event": {"enum": ["message", "summary"], "default": "message"},
+    },
 )
 
 
@@ -34,7 +44,7 @@ def tail_events(call: Call) -> Response:
     members = dict(call.parameters)
     if "columns" in members:
         members["columns"] = members["columns"].split(",")
-    request = call.context.bound_deadline(read_query_request({**members, "ids": True}))
+    request = call.context.bound_deadline(read_query_request({**members, "ids": True}), is_watch=True)
     return send_stream(call, "watch", lambda: call.service.watch(request), StreamEncoder("sse"))
 
 

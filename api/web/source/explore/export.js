@@ -1,24 +1,21 @@
-/** Saves whole answers as files. One that was cut off is not saved: each format tells by its end. */
+/** Saves whole answers as files. One that was cut off or is partial is not saved: each format tells by its end. */
 
 import { download } from "../shared/api.js";
 import { describeError, formatBytes } from "../shared/texts.js";
 import { notify } from "../shell/notice.js";
+import { readStatus } from "./answer_end.js";
 
-const END_OF_ARROW = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+const MOST_END = 1 << 22; // bytes, more than any summary has
 
 /**
- * @typedef {{name: string, format: string, isWhole: (end: Uint8Array) => boolean}} Format
+ * @typedef {{name: string, format: string}} Format
  * @type {Format[]}
  */
 export const FORMATS = [
-  { name: "JSON lines", format: "ndjson", isWhole: (end) => readLastLine(end).includes('"status":"complete"') },
-  { name: "CSV", format: "csv", isWhole: (end) => readLastLine(end).startsWith("# status=complete") },
-  {
-    name: "Arrow",
-    format: "arrow",
-    isWhole: (end) => END_OF_ARROW.every((byte, n) => end.at(n - END_OF_ARROW.length) === byte),
-  },
-  { name: "Parquet", format: "parquet", isWhole: (end) => new TextDecoder().decode(end.slice(-4)) === "PAR1" },
+  { name: "JSON lines", format: "ndjson" },
+  { name: "CSV", format: "csv" },
+  { name: "Arrow", format: "arrow" },
+  { name: "Parquet", format: "parquet" },
 ];
 
 /**
@@ -27,12 +24,13 @@ export const FORMATS = [
  * @param {object} body
  * @param {Format} format
  */
-export async function saveAnswer(path, body, { format, isWhole }) {
+export async function saveAnswer(path, body, { format }) {
   notify("downloading …");
   try {
     const blob = await (await download(`${path}?format=${format}`, body)).blob();
-    const end = new Uint8Array(await blob.slice(-65_536).arrayBuffer());
-    if (!isWhole(end)) throw new Error("the answer was cut off; it is not saved");
+    const status = readStatus(format, new Uint8Array(await blob.slice(-MOST_END).arrayBuffer()));
+    if (status === null) throw new Error("the answer was cut off; it is not saved");
+    if (status !== "complete") throw new Error(`the answer is partial (${status}); it is not saved`);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
     link.download = `watchfloor-${new Date().toISOString().slice(0, 19).replace(/:/g, "")}.${format}`;
@@ -42,8 +40,4 @@ export async function saveAnswer(path, body, { format, isWhole }) {
   } catch (error) {
     notify(describeError(error), "bad");
   }
-}
-
-function readLastLine(end) {
-  return new TextDecoder().decode(end).trimEnd().split("\n").at(-1);
 }

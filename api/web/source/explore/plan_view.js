@@ -89,6 +89,9 @@ function describeOthers(answer) {
   const left = Object.entries(answer.left_out ?? {});
   return [
     answer.settled?.length ? h("p", {}, `Nothing can match in ${answer.settled.join(", ")}; not read.`) : null,
+    answer.not_reached?.length
+      ? h("p", {}, `The query ended before it came to ${answer.not_reached.join(", ")}.`)
+      : null,
     left.length ? makeTable("Sources left out", ["Source", "Reason"], left) : null,
   ];
 }

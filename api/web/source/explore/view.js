@@ -32,6 +32,7 @@ export function createExplore() {
   let fields = [];
   let wasRun = false;
   let showsFields = !NARROW.matches && recall("fields", true);
+  let wraps = recall("wrap", false);
 
   // What the parts do to the search. All of it goes by way of the address.
   const chooseSources = (names) => go({ sources: names, columns: [], stack: "" });
@@ -74,7 +75,7 @@ export function createExplore() {
     onValue,
     onColumns: (columns) => go({ columns }),
     onRows: followRun,
-    readTimeField,
+    readTimeField: catalog.readTimeField,
   });
   const stats = createStatsView({ get: search.get, onRun: (text) => go({ stats: text, tab: "stats" }, true), onValue });
   const plan = createPlanView(explainer);
@@ -87,6 +88,11 @@ export function createExplore() {
     (tab) => go({ tab }),
   );
   const fieldsButton = h("button", { type: "button", onclick: toggleFields }, "Fields");
+  const wrapButton = h(
+    "button",
+    { type: "button", onclick: toggleWrap, title: "Long values in up to four lines" },
+    "Wrap",
+  );
   const body = h("div", { class: "explore-body" }, fieldList.element, tabs.panels);
   const element = h(
     "main",
@@ -95,7 +101,7 @@ export function createExplore() {
     toolbar.element,
     editor.element,
     histogram.element,
-    h("div", { class: "tabs" }, fieldsButton, tabs.list, events.status),
+    h("div", { class: "tabs" }, fieldsButton, tabs.list, wrapButton, events.status),
     body,
   );
 
@@ -151,10 +157,6 @@ export function createExplore() {
     editor.recheck();
   }
 
-  async function readTimeField(source) {
-    return (await catalog.readDefinition(source)).timestamp.field;
-  }
-
   function followRun(queryRun) {
     toolbar.showRun(queryRun);
     plan.showRun(queryRun.summary);
@@ -164,8 +166,10 @@ export function createExplore() {
   function showTab() {
     const { tab } = search.get();
     tabs.show(tab);
-    show(fieldsButton, tab === "events");
+    for (const button of [fieldsButton, wrapButton]) show(button, tab === "events");
     fieldsButton.setAttribute("aria-pressed", String(showsFields));
+    wrapButton.setAttribute("aria-pressed", String(wraps));
+    events.setWrap(wraps);
     body.classList.toggle("no-fields", tab !== "events" || !showsFields);
     if (tab === "events") events.mount();
   }
@@ -186,6 +190,12 @@ export function createExplore() {
     showTab();
   }
 
+  function toggleWrap() {
+    wraps = !wraps;
+    remember("wrap", wraps);
+    showTab();
+  }
+
   function cancel() {
     events.cancel();
     histogram.cancel();
@@ -199,7 +209,7 @@ export function createExplore() {
     "+": () => histogram.move("in"),
     "-": () => histogram.move("out"),
     z: () => histogram.move("back"),
-    Escape: cancel,
+    Escape: () => events.closeEvent() || cancel(),
   };
   return {
     element,

@@ -56,7 +56,7 @@ export function createQuarantine() {
     return h(
       "tr",
       {},
-      h("td", { class: "reason" }, line.reason || "(hidden by labels)"),
+      h("td", { class: "reason" }, line.reason),
       h("td", { class: "mono", title: line.file }, shorten(line.file)),
       h("td", { class: "number" }, formatCount(line.offset)),
       h("td", {}, line.feed),
@@ -106,7 +106,7 @@ function openLine(line, retry) {
     h("h2", { id: "raw-title" }, "A line in quarantine"),
     h("p", {}, line.reason),
     h("p", { class: "hint mono" }, `${line.file}, byte ${line.offset}, as ${line.feed}`),
-    h("pre", { tabindex: "0" }, line.text || "(your labels hide it)"),
+    h("pre", { tabindex: "0" }, line.text || "(its bytes are not kept)"),
     line.whole ? null : h("p", { class: "hint" }, "Only the beginning of the line is kept."),
     h(
       "form",

@@ -7,7 +7,7 @@ const KEYS = [
   ["Enter", "in the filter: run"],
   ["Shift Enter", "in the filter: a new line"],
   ["Ctrl Space", "in the filter: complete"],
-  ["Esc", "cancel the query; close a box"],
+  ["Esc", "close a box or the event; cancel the query"],
   ["↑ ↓ ← →", "in the events: from cell to cell"],
   ["Enter", "on a value: its menu; on a time: the event"],
   ["[ ]", "the range before, the range after"],

@@ -4,14 +4,19 @@ import { get } from "../../shared/api.js";
 
 /**
  * @typedef {{
- *   name: string, type: string, isList: boolean, indexed: boolean, ecs: string, sources: string[],
+ *   name: string, type: string, isList: boolean, indexed: boolean, indexes: {[source: string]: Index[]}, ecs: string,
+ *   sources: string[],
  * }} Field
- * The type of a list is that of its elements.
+ * The type of a list is that of its elements. A field is `indexed` if it is so in one of its sources at least.
+ * @typedef {{kind: "indexed"|"reversed"|"sighted", from?: string}} Index
+ * An index with `from` has the events of that time and later, one without it has all.
  */
+
+const LIST_OF = "list of ";
 
 export function createCatalog() {
   let outlines = null;
-  const definitions = new Map();
+  const sources = new Map();
 
   /** Returns the outlines of all sources; asks for them once, or again if `anew`. */
   async function listSources(anew = false) {
@@ -29,52 +34,40 @@ export function createCatalog() {
     return names.length ? names : (await listSources()).map((source) => source.name);
   }
 
-  async function readDefinition(name) {
-    if (!definitions.has(name)) {
-      definitions.set(
-        name,
-        get(`/sources/${encodeURIComponent(name)}`).then((answer) => answer.definition),
-      );
-    }
+  /** Returns a source with its fields, which the service calls columns. */
+  async function readSource(name) {
+    if (!sources.has(name)) sources.set(name, get(`/sources/${encodeURIComponent(name)}`));
     try {
-      return await definitions.get(name);
+      return await sources.get(name);
     } catch (error) {
-      definitions.delete(name);
+      sources.delete(name);
       throw error;
     }
   }
 
   /**
-   * Returns the fields of sources, the indexed ones first; none stands for all sources.
+   * Returns the fields of sources, in their order there; none stands for all sources.
    * @param {string[]} names
    * @returns {Promise<Field[]>}
    */
   async function readFields(names) {
     const chosen = await listNames(names);
     const merged = new Map();
-    for (const definition of await Promise.all(chosen.map(readDefinition))) {
-      for (const given of definition.fields) {
-        const field = describeField(given, definition.name);
-        const known = merged.get(field.name);
-        if (known) known.sources.push(definition.name);
-        else merged.set(field.name, field);
+    for (const source of await Promise.all(chosen.map(readSource))) {
+      for (const { name, type, ecs = "", indexes } of source.columns) {
+        const isList = type.startsWith(LIST_OF);
+        const first = { name, type: type.replace(LIST_OF, ""), isList, indexed: false, indexes: {}, ecs, sources: [] };
+        const field = merged.get(name) ?? first;
+        field.sources.push(source.name);
+        field.indexes[source.name] = indexes;
+        field.indexed ||= indexes.length > 0;
+        merged.set(name, field);
       }
     }
     return [...merged.values()];
   }
 
-  return { listSources, listNames, readDefinition, readFields };
-}
+  const readTimeField = async (name) => (await readSource(name)).time_field;
 
-/** @returns {Field} */
-function describeField(given, source) {
-  const isList = given.type === "list";
-  return {
-    name: given.name,
-    type: isList ? given.items : given.type,
-    isList,
-    indexed: Boolean(given.indexed),
-    ecs: given.ecs ?? "",
-    sources: [source],
-  };
+  return { listSources, listNames, readTimeField, readFields };
 }

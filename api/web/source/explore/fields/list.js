@@ -1,8 +1,8 @@
 /** The list of fields: a column for a click, and a field's values with their numbers where it is opened. */
 
 import { fill, h, show } from "../../shared/dom.js";
-import { formatCount, formatShare, formatValue } from "../../shared/texts.js";
-import { describeError } from "../../shared/texts.js";
+import { describeError, formatCount, formatShare, formatValue } from "../../shared/texts.js";
+import { describeField, describeIndexes, isWhollyIndexed } from "./describe.js";
 
 const SAMPLE = 1000;
 
@@ -46,10 +46,14 @@ export function createFieldList({ onToggle, onValue, readTop }) {
         onclick: () => toggle(field, open, values),
       },
       h("span", { class: "mono" }, field.name),
-      field.indexed && h("span", { class: "indexed", title: "indexed" }, "●"),
+      field.indexed && makeMark(field),
     );
     const element = h("li", {}, h("div", { class: "field-line" }, box, open, coverage), values);
     return { field, element, box, coverage, open, values };
+  }
+
+  function makeMark(field) {
+    return h("span", { class: "indexed", title: describeIndexes(field) }, isWhollyIndexed(field) ? "●" : "◐");
   }
 
   async function toggle(field, open, values) {
@@ -130,9 +134,4 @@ export function createFieldList({ onToggle, onValue, readTop }) {
       }
     },
   };
-}
-
-function describeField(field) {
-  const type = field.isList ? `list of ${field.type}` : field.type;
-  return [type, field.indexed ? "indexed" : "", field.ecs].filter(Boolean).join(" · ");
 }

@@ -1,7 +1,9 @@
 /** Values of fields for completion and for the list of fields, from the service. */
 
-import { get, stream } from "../../shared/api.js";
+import { get } from "../../shared/api.js";
 import { resolveRange, writeRequest } from "../search.js";
+import { askSources, readRows } from "../stats/answers.js";
+import { mergeValues, readValues } from "../stats/top_values.js";
 import { writeField } from "./condition.js";
 
 const MOST = 30;
@@ -18,12 +20,13 @@ export function createSuggestions(getSearch, catalog) {
     /** Returns the most frequent values of a field that begin with `prefix`; those of an earlier call are given up. */
     async findValues(name, prefix) {
       controller?.abort();
-      controller = new AbortController();
+      const { signal } = (controller = new AbortController());
       const search = getSearch();
       const field = (await catalog.readFields(search.sources)).find((known) => known.name === name);
-      const asked = { source: field?.sources[0], field: name, prefix, limit: MOST, ...resolveRange(search) };
+      const asked = { field: name, prefix, limit: MOST, ...resolveRange(search) };
+      const ask = async (source) => (await get("/values", { ...asked, source }, signal)).values;
       try {
-        return (await get("/values", asked, controller.signal)).values;
+        return mergeValues((await askSources(field?.sources ?? [], ask)).values(), MOST);
       } catch {
         return []; // a completion that fails offers nothing
       }
@@ -31,27 +34,14 @@ export function createSuggestions(getSearch, catalog) {
     /** Returns the most frequent values of a field among the events of the search, and how many events have it. */
     async readTop(field) {
       const search = getSearch();
-      const body = { source: field.sources[0], ...writeRequest(search, resolveRange(search)) };
-      const name = writeField(field.name);
-      const [top, [all]] = await Promise.all([
-        readRows({
-          ...body,
-          stats: `count() by ${name} as value | having exists value | sort -count | limit ${MOST_TOP}`,
-        }),
-        readRows({ ...body, stats: `count(${name}) as total` }),
+      const request = writeRequest(search, resolveRange(search));
+      const stats = `count(${writeField(field.name)}) as total`;
+      const [values, totals] = await Promise.all([
+        readValues(request, field.name, field.sources, MOST_TOP),
+        askSources(field.sources, async (source) => (await readRows({ ...request, source, stats }))[0]?.total ?? 0),
       ]);
-      return { values: top, total: all?.total ?? 0 };
+      const total = [...totals.values()].reduce((sum, one) => sum + one, 0);
+      return { values: mergeValues(values.values(), MOST_TOP), total };
     },
   };
-}
-
-async function readRows(body) {
-  const rows = [];
-  for await (const lines of stream("/stats", body)) {
-    for (const line of lines) {
-      if (line.summary?.status === "failed") throw new Error(line.summary.problem.detail);
-      if (line.rows) rows.push(...line.rows);
-    }
-  }
-  return rows;
 }

@@ -1,14 +1,14 @@
 /** Counts of the matching events by time, the newest part first, in all or stacked by a field's values or by source. */
 
-import { stream } from "../../shared/api.js";
 import { chooseBucket, formatWidth, toIso, toMicros } from "../../shared/times.js";
 import { writeEquality } from "../filter/condition.js";
 import { writeRequest } from "../search.js";
+import { askSources, readParts } from "../stats/answers.js";
+import { mergeValues, readValues } from "../stats/top_values.js";
 
 export const BY_SOURCE = "_source";
 export const OTHER = "other";
 const MOST_VALUES = 6;
-const AT_ONCE = 2;
 
 /**
  * @typedef {{
@@ -16,6 +16,7 @@ const AT_ONCE = 2;
  *   series: {name: string, value?: any, counts: number[], total: number}[],
  * }} Histogram
  * Times are in microseconds, the width in seconds. The series add up to all events.
+ * @typedef {{all: Histogram["series"][0], byValue: Histogram["series"], share: number}} SourceCounts
  */
 
 /**
@@ -27,10 +28,27 @@ const AT_ONCE = 2;
  */
 export async function* readHistogram(search, sources, extent, signal) {
   const histogram = makeEmpty(extent);
-  const range = { since: toIso(histogram.since), until: toIso(histogram.until) };
-  const request = writeRequest(search, range);
-  if (sources.length > 1) yield* countSources(histogram, request, sources, search.stack === BY_SOURCE, signal);
-  else yield* countOne(histogram, { ...request, source: sources[0] }, search.stack, signal);
+  const request = writeRequest(search, { since: toIso(histogram.since), until: toIso(histogram.until) });
+  const field = search.stack === BY_SOURCE ? "" : search.stack;
+  const found = field ? await readValues(request, field, sources, MOST_VALUES, signal) : new Map();
+  const values = mergeValues(found.values(), MOST_VALUES).map((one) => one.value);
+  const count = (source, partial) => {
+    // Only values that a source has are asked of it: in its type of the field, others may be none.
+    const own = new Set(found.get(source)?.map((one) => String(one.value)));
+    const wanted = values.filter((value) => own.has(String(value)));
+    return countSource(histogram, { ...request, source, partial }, field, wanted, signal);
+  };
+  if (sources.length === 1) {
+    for await (const one of count(sources[0], true)) yield stackUp(histogram, [one], values);
+    return;
+  }
+  const counts = await askSources(sources, async (source) => {
+    let last = null;
+    for await (const one of count(source, false)) last = one;
+    return last;
+  });
+  if (search.stack !== BY_SOURCE) yield stackUp(histogram, [...counts.values()].filter(Boolean), values);
+  else yield stackSources(histogram, [...counts.values()].filter(Boolean));
 }
 
 /** Returns a histogram without events whose buckets cover the range. */
@@ -43,63 +61,40 @@ export function makeEmpty([since, until]) {
   return { since, until, width, starts, total: 0, share: 0, series: [] };
 }
 
-async function* countOne(histogram, request, stack, signal) {
-  const values = stack && stack !== BY_SOURCE ? await readTop(request, stack, signal) : [];
-  const names = values.map((value, number) => [`v${number}`, value]);
-  const parts = names.map(([name, value]) => `count_if(${writeEquality(stack, value)}) as ${name}`);
+/** @returns {AsyncGenerator<SourceCounts>} the counts of one source so far */
+async function* countSource(histogram, request, field, values, signal) {
+  const parts = values.map((value, number) => `count_if(${writeEquality(field, value)}) as v${number}`);
   const stats = `${["count()", ...parts].join(", ")} by ${writeBucket(histogram)}`;
   for await (const { rows, share } of readParts({ ...request, stats }, signal)) {
-    const all = makeSeries(histogram, "events", rows, "count");
-    const series = names.map(([name, value]) => ({ ...makeSeries(histogram, String(value), rows, name), value }));
-    const other = subtract(all, series);
-    if (other.total) series.push(other);
-    yield { ...histogram, total: all.total, share, series: values.length ? series : [all] };
+    const byValue = values.map((value, n) => ({ ...makeSeries(histogram, String(value), rows, `v${n}`), value }));
+    yield { all: makeSeries(histogram, request.source, rows, "count"), byValue, share };
   }
 }
 
-async function* countSources(histogram, request, sources, isStacked, signal) {
-  const found = [];
-  const left = [...sources];
-  const stats = `count() by ${writeBucket(histogram)}`;
-  const work = async () => {
-    for (let source = left.shift(); source; source = left.shift()) {
-      try {
-        for await (const { rows } of readParts({ ...request, source, stats, partial: false }, signal)) {
-          found.push(makeSeries(histogram, source, rows, "count"));
-        }
-      } catch (error) {
-        // A source that the filter does not fit cannot match.
-        if (!["bad-filter", "unknown-field"].includes(error.kind)) throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  const total = found.reduce((sum, series) => sum + series.total, 0);
-  yield { ...histogram, total, share: 1, series: isStacked ? takeLargest(found) : [addUp(found, "events", histogram)] };
+/** Adds up the counts of sources: a series for each value and one for what they leave, or one of all events. */
+function stackUp(histogram, counts, values) {
+  const all = addUp(
+    counts.map((one) => one.all),
+    "events",
+    histogram,
+  );
+  const series = values.map((value) => {
+    const same = counts.flatMap((one) => one.byValue.filter((given) => given.name === String(value)));
+    return { ...addUp(same, String(value), histogram), value };
+  });
+  const other = subtract(all, series);
+  if (other.total) series.push(other);
+  const share = Math.min(1, ...counts.map((one) => one.share));
+  return { ...histogram, total: all.total, share, series: values.length ? series : [all] };
 }
 
-/** Yields the rows of an aggregation's answers, each of which replaces the one before. */
-async function* readParts(body, signal) {
-  let part = -1;
-  let rows = [];
-  for await (const lines of stream("/stats", { partial: true, ...body }, signal)) {
-    for (const line of lines) {
-      if (line.summary?.status === "failed") throw new Error(line.summary.problem.detail);
-      if (!line.rows) continue;
-      rows = line.part === part ? [...rows, ...line.rows] : line.rows;
-      part = line.part;
-      if (rows.length === line.rows.length || line.complete) yield { rows, share: line.share };
-    }
-  }
-}
-
-async function readTop(request, field, signal) {
-  const stats = { aggregates: [{ function: "count" }], by: [{ field, as: "value" }] };
-  stats.stages = [{ having: { field: "value", op: "exists" } }, { sort: ["-count"] }, { limit: MOST_VALUES }];
-  let values = [];
-  for await (const { rows } of readParts({ ...request, stats, partial: false }, signal))
-    values = rows.map((row) => row.value);
-  return values;
+/** Makes a series of each source, of the smallest ones together. */
+function stackSources(histogram, counts) {
+  const found = counts.map((one) => one.all).filter((series) => series.total);
+  const largest = found.sort((one, other) => other.total - one.total).slice(0, MOST_VALUES);
+  const rest = found.slice(MOST_VALUES);
+  const series = rest.length ? [...largest, addUp(rest, OTHER, histogram)] : largest;
+  return { ...histogram, total: found.reduce((sum, one) => sum + one.total, 0), share: 1, series };
 }
 
 const writeBucket = (histogram) => `bucket(${formatWidth(histogram.width)})`;
@@ -125,12 +120,6 @@ function subtract(all, series) {
     ),
   );
   return { name: OTHER, counts, total: counts.reduce((sum, count) => sum + count, 0) };
-}
-
-function takeLargest(found) {
-  const sorted = found.filter((series) => series.total).sort((one, other) => other.total - one.total);
-  const rest = sorted.splice(MOST_VALUES);
-  return rest.length ? [...sorted, addUp(rest, OTHER, { starts: rest[0].counts })] : sorted;
 }
 
 function addUp(found, name, histogram) {

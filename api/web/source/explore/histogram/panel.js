@@ -101,7 +101,8 @@ export function createHistogram({ onZoom, onMove, onStack, onSeries }) {
     },
     offerBack: (possible) => show(back, possible),
     offerFields(fields, isMany) {
-      const names = isMany ? [BY_SOURCE] : fields.filter((field) => field.type !== "time").map((field) => field.name);
+      const names = fields.filter((field) => field.type !== "time").map((field) => field.name);
+      if (isMany) names.unshift(BY_SOURCE);
       const option = (value, text) => h("option", { value }, text);
       fill(
         stack,

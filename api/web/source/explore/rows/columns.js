@@ -8,6 +8,7 @@ export const EVENT = "event";
 const CHOSEN = 6;
 const NARROWEST = 5;
 const WIDEST = 46;
+const WIDEST_WHOLE = 400;
 const SAMPLE = 60;
 const CHARACTER = 7.9; // pixels of a character of the table's font
 const PADDING = 24;
@@ -40,14 +41,20 @@ export function readCell(row, column) {
   return column === EVENT ? row.event : row.event[column];
 }
 
-/** Returns widths in pixels that fit the first rows; the last column takes what is left. */
-export function measureColumns(columns, rows) {
+/**
+ * Returns widths in pixels that fit the first rows; the last column takes what is left.
+ * @param {string[]} columns
+ * @param {import("./query.js").Row[]} rows
+ * @param {Set<string>} wide the columns that show their values whole
+ */
+export function measureColumns(columns, rows, wide) {
   const sample = rows.slice(0, SAMPLE);
   return columns.map((column, number) => {
     if (column === TIME) return TIME_WIDTH;
     if (column === EVENT) return null;
     const longest = sample.reduce((most, row) => Math.max(most, formatValue(readCell(row, column)).length), 0);
-    const characters = Math.min(WIDEST, Math.max(NARROWEST, column.length + 2, longest));
+    const widest = wide.has(column) ? WIDEST_WHOLE : WIDEST;
+    const characters = Math.min(widest, Math.max(NARROWEST, column.length + 2, longest));
     const width = Math.round(characters * CHARACTER + PADDING);
     return number === columns.length - 1 ? { least: width } : width;
   });

@@ -77,12 +77,14 @@ export function createEvents({ get, onValue, onColumns, onRows, readTimeField })
     table.mark(index);
   }
 
+  /** Closes the open event, and returns whether there was one. */
   function closeEvent() {
-    if (!detail.isOpen) return;
+    if (!detail.isOpen) return false;
     detail.close();
     open = -1;
     table.mark(-1);
     table.focus();
+    return true;
   }
 
   /** Reads the rows behind the last one, when it is in sight. */
@@ -102,6 +104,7 @@ export function createEvents({ get, onValue, onColumns, onRows, readTimeField })
     openMenu(anchor, `Column ${column}`, [
       ...(at > 0 ? [{ text: "Move left", act: () => move(at - 1) }] : []),
       ...(at < names.length - 1 ? [{ text: "Move right", act: () => move(at + 1) }] : []),
+      { text: "As wide as its values", checked: table.isWide(column), act: () => table.toggleWide(column) },
       { text: "Remove the column", act: () => onColumns(names.filter((name) => name !== column)) },
       { text: "Only this column", act: () => onColumns([column]) },
       { text: "The columns of the beginning", act: () => onColumns([]) },
@@ -128,8 +131,10 @@ export function createEvents({ get, onValue, onColumns, onRows, readTimeField })
     /** Reads the search's rows anew, up to the most that the table holds. */
     readAll: () => runner.start(get(), range, MOST_ROWS),
     watch: () => runner.watch(get()),
+    closeEvent,
     cancel: runner.cancel,
     mount: table.mount,
+    setWrap: table.setWrap,
     setColumns(fields) {
       const { columns: chosen, sources } = get();
       const next = chooseColumns(chosen, fields, sources.length !== 1);
@@ -141,12 +146,12 @@ export function createEvents({ get, onValue, onColumns, onRows, readTimeField })
 }
 
 /** Returns a sentence about how the query goes. */
-function describeRun({ status, rows, summary, error, seconds, first }) {
+function describeRun({ status, rows, summary, error, seconds, first, rate }) {
   const count = formatNumber(rows.length, "row");
   const until = rows.length ? ` back to ${formatTime(rows.at(-1).time, preferences.get().zone)}` : "";
   const texts = {
     idle: "",
-    running: `${count}${until} · ${formatSeconds(seconds)} …`,
+    running: `${count}${until} · ${formatCount(Math.round(rate))} rows/s · ${formatSeconds(seconds)} …`,
     watching: `live · ${count}`,
     complete: !rows.length
       ? `no rows · after ${formatSeconds(seconds)}`

@@ -11,7 +11,9 @@ export const MOST_ROWS = 100_000;
  * @typedef {{
  *   status: "idle"|"running"|"complete"|"limit"|"deadline"|"cancelled"|"failed"|"watching",
  *   rows: Row[], summary: object|null, error: Error|null, began: number, seconds: number, first: number|null,
+ *   rate: number,
  * }} Run
+ * The rate is in rows a second, of those that this answer has brought.
  */
 
 /** @returns {Run} */
@@ -23,6 +25,7 @@ const newRun = () => ({
   began: performance.now(),
   seconds: 0,
   first: null,
+  rate: 0,
 });
 
 /**
@@ -41,6 +44,7 @@ export function createQueryRunner(onChange) {
     mine.error = null;
     mine.began = performance.now();
     onChange(mine);
+    const had = mine.rows.length;
     const seconds = () => (performance.now() - mine.began) / 1000;
     try {
       for await (const lines of stream("/query", body, own.signal)) {
@@ -52,6 +56,7 @@ export function createQueryRunner(onChange) {
         }
         if (rows.length !== lines.length) finish(mine, last.summary);
         mine.seconds = seconds();
+        mine.rate = (mine.rows.length - had) / mine.seconds;
         if (mine === run) onChange(mine);
       }
       if (mine.status === status) fail(mine, new Error("the answer was cut off: it has no summary"));

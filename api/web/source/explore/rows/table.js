@@ -9,10 +9,13 @@ import { preferences } from "../../shell/preferences.js";
 import { EVENT, SOURCE, TIME, measureColumns, readCell, writeTemplate } from "./columns.js";
 
 const ROW_HEIGHT = 27;
+const WRAPPED_HEIGHT = 81; // four lines; table.css has the same heights
+const HEADER_HEIGHT = 34;
 const OVERSCAN = 10;
 const PAGE = 20;
-const MOST_FIELDS = 12; // of an event in one cell
-const MOST_CHARACTERS = 120; // of a value there
+// How much of an event one cell has, in one line or wrapped: fields, and characters of a value.
+const SOME = { fields: 12, characters: 120 };
+const MORE = { fields: 40, characters: 480 };
 
 /**
  * @param {{
@@ -26,8 +29,11 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   let rows = [];
   let columns = [];
   let marked = -1;
+  let wraps = false;
+  const wide = new Set(); // columns as wide as their values
   const shown = new Map(); // the rows that are in the page, by their index
   const active = { row: 0, column: 0 };
+  let isAwaited = false; // the active cell had the focus when the rows were taken out of the page
   const header = h("div", { class: "row header", role: "row", "aria-rowindex": "1" });
   const body = h("div", { class: "rows", role: "rowgroup" });
   const grid = h(
@@ -39,6 +45,7 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   const scroller = h("div", { class: "table", onkeydown: press, onclick: click, onfocusin: activate }, grid);
   const paint = everyFrame(render);
   const repaint = () => {
+    isAwaited ||= body.contains(document.activeElement);
     for (const row of shown.values()) row.remove();
     shown.clear();
     paint();
@@ -46,13 +53,14 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   const options = () => ({
     count: rows.length,
     getScrollElement: () => scroller,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: () => (wraps ? WRAPPED_HEIGHT : ROW_HEIGHT),
     overscan: OVERSCAN,
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
     onChange: paint,
-    scrollPaddingStart: 34,
+    scrollPaddingStart: HEADER_HEIGHT,
+    scrollPaddingEnd: HEADER_HEIGHT, // the rows begin below it
   });
   const virtualizer = new Virtualizer(options());
   let unmount = null;
@@ -61,7 +69,7 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   function render() {
     const seen = virtualizer.getVirtualItems();
     body.style.height = `${virtualizer.getTotalSize()}px`;
-    const hadFocus = body.contains(document.activeElement);
+    const hadFocus = body.contains(document.activeElement) || (isAwaited && document.activeElement === document.body);
     const wanted = new Set(seen.map((item) => item.index));
     for (const [index, element] of shown) {
       if (wanted.has(index)) continue;
@@ -77,6 +85,7 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
       next = shown.get(index);
     }
     if (hadFocus) focusActive();
+    if (rows.length) isAwaited = false;
     if (rows.length && seen.at(-1)?.index === rows.length - 1) onEnd();
   }
 
@@ -112,10 +121,11 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
 
   /** Writes the fields that have no column of their own, but not the time again. */
   function writeEvent(row) {
+    const most = wraps ? MORE : SOME;
     return Object.entries(row.event)
       .filter(([name, value]) => !columns.includes(name) && value !== row.time)
-      .slice(0, MOST_FIELDS)
-      .map(([name, value]) => [h("b", {}, name), ` ${formatValue(value).slice(0, MOST_CHARACTERS)} `]);
+      .slice(0, most.fields)
+      .map(([name, value]) => [h("b", {}, name), ` ${formatValue(value).slice(0, most.characters)} `]);
   }
 
   const isNumber = (column) => typeof (rows[0] && readCell(rows[0], column)) === "number";
@@ -241,7 +251,25 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
     /** Makes the columns as wide as the first rows need. */
     fit() {
       renderHeader();
-      grid.style.setProperty("--columns", writeTemplate(measureColumns(columns, rows)));
+      grid.style.setProperty("--columns", writeTemplate(measureColumns(columns, rows, wide)));
+      repaint();
+    },
+    isWide: (column) => wide.has(column),
+    /** Makes a column as wide as its values are, or again as wide as others. */
+    toggleWide(column) {
+      if (!wide.delete(column)) wide.add(column);
+      this.fit();
+    },
+    /** Shows values in up to four lines, or in one. The first row in sight stays there. */
+    setWrap(next) {
+      if (next === wraps) return;
+      const first = Math.floor(scroller.scrollTop / options().estimateSize());
+      wraps = next;
+      grid.classList.toggle("wraps", wraps);
+      virtualizer.setOptions(options());
+      virtualizer.measure();
+      body.style.height = `${virtualizer.getTotalSize()}px`;
+      scroller.scrollTop = first * options().estimateSize();
       repaint();
     },
     /** Marks the row whose event is open, and brings it into sight. */

@@ -9,7 +9,8 @@ import { preferences, readColour } from "../../shell/preferences.js";
 
 const HEIGHT = 150;
 const MOST_LINES = 6;
-const BUCKET = "bucket";
+// A key that is a bucket of time, and the name that it is given: bare, or in one of the three marks.
+const BUCKET = /\bbucket\s*\([^)]*\)(?:\s+as\s+(?:([\w@][\w.@-]*)|`([^`]*)`|"([^"]*)"|'([^']*)'))?/i;
 
 export function createStatsChart() {
   const place = h("div", { class: "stats-chart", role: "img", "aria-label": "The stats over time" });
@@ -18,13 +19,14 @@ export function createStatsChart() {
   let plot = null;
   let lines = [];
 
-  function draw(rows) {
+  /** Draws rows over the time of one of their columns; none where they have no such column. */
+  function draw(rows, column) {
     plot?.destroy();
     plot = null;
-    lines = findLines(rows);
+    lines = findLines(rows, column);
     show(element, lines.length > 0);
     if (!lines.length) return;
-    const times = [...new Set(rows.map((row) => row[BUCKET]))].sort();
+    const times = [...new Set(rows.map((row) => row[column]))].sort();
     const data = lines.map((line) => times.map((time) => line.points.get(time) ?? null));
     showLegend();
     plot = new uPlot(makeOptions(place.clientWidth), [times.map((time) => toMicros(time) / 1e6), ...data], place);
@@ -83,25 +85,45 @@ export function createStatsChart() {
 }
 
 /**
+ * Returns the column that has the times in the rows of stats over time.
+ * @param {string} stats as they are written
+ */
+export function findTimeColumn(stats) {
+  return BUCKET.exec(stats)?.slice(1).find(Boolean) ?? "bucket";
+}
+
+/**
  * Returns the lines to draw, those with the largest sums; none of rows that are not over time.
+ * @param {object[]} rows
+ * @param {string} column
  * @returns {{name: string, points: Map<string, number>}[]}
  */
-function findLines(rows) {
-  if (rows.length < 2 || typeof rows[0][BUCKET] !== "string") return [];
-  const columns = Object.keys(rows[0]).filter((name) => name !== BUCKET);
-  const numbers = columns.filter((name) =>
-    rows.every((row) => row[name] === null || row[name] === undefined || typeof row[name] === "number"),
+function findLines(rows, column) {
+  if (rows.length < 2 || typeof rows[0][column] !== "string") return [];
+  const columns = rows.reduce((most, row) => (Object.keys(row).length > most.length ? Object.keys(row) : most), []);
+  const keys = findKeys(rows, columns).filter((name) => name !== column);
+  const isNumber = (value) => value === null || value === undefined || typeof value === "number";
+  const numbers = columns.filter(
+    (name) => name !== column && !keys.includes(name) && rows.every((row) => isNumber(row[name])),
   );
-  const keys = columns.filter((name) => !numbers.includes(name));
   const found = new Map();
   for (const row of rows) {
     const name = keys.map((key) => formatValue(row[key]) || "–").join(" · ");
     for (const number of keys.length ? numbers.slice(0, 1) : numbers) {
       const line = found.get(name || number) ?? { name: name || number, points: new Map(), sum: 0 };
-      line.points.set(row[BUCKET], row[number] ?? 0);
+      line.points.set(row[column], row[number] ?? 0);
       line.sum += row[number] ?? 0;
       found.set(line.name, line);
     }
   }
   return [...found.values()].sort((one, other) => other.sum - one.sum).slice(0, MOST_LINES);
+}
+
+/** Returns the keys of the groups that rows are of: the fewest first columns in which no two rows are the same. */
+function findKeys(rows, columns) {
+  for (let number = 1; number < columns.length; number++) {
+    const keys = columns.slice(0, number);
+    if (new Set(rows.map((row) => JSON.stringify(keys.map((key) => row[key])))).size === rows.length) return keys;
+  }
+  return columns;
 }

@@ -7,7 +7,7 @@ import { describeError, formatNumber, formatSeconds, formatShare } from "../../s
 import { openMenu } from "../../shell/popover.js";
 import { writeField } from "../filter/condition.js";
 import { resolveRange, writeRequest } from "../search.js";
-import { createStatsChart } from "./chart.js";
+import { createStatsChart, findTimeColumn } from "./chart.js";
 import { createStatsTable } from "./table.js";
 
 /**
@@ -110,7 +110,7 @@ export function createStatsView({ get, onRun, onValue }) {
   }
 
   function draw(rows) {
-    chart.draw(rows);
+    chart.draw(rows, findTimeColumn(get().stats));
     table.draw(rows);
   }
 
