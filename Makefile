@@ -4,7 +4,7 @@ LOGS :=
 SUITE := quick
 TESTS :=
 
-.PHONY: setup demo test soak check screenshots page-speed lock sbom audit down clean
+.PHONY: setup demo test soak check chaos-fault screenshots page-speed lock sbom audit down clean
 
 setup:
 	@.ci/setup.sh
@@ -26,17 +26,24 @@ check: setup
 	$(BIN)/mypy -p watchfloor
 	@tests/run.sh quick $(TESTS)
 
-# Pictures of the web page in PICTURES, of every view in both themes and on a phone; it needs Chromium.
+# Pictures of the web page in the folder PICTURES, of every view in both themes and on a phone, or those that VIEWS
+# names (event-dark); it needs Chromium. The picture of the documentation: make screenshots PICTURES=docs/using VIEWS=page
 PICTURES := build/screenshots
+VIEWS :=
 screenshots: setup
-	@PYTHONPATH=tests/support:tests/support/faces:tests/support/page $(BIN)/python -m screenshots $(PICTURES)
+	@PYTHONPATH=tests/support:tests/support/faces:tests/support/page $(BIN)/python -m screenshots $(PICTURES) $(VIEWS)
 
-# How fast the page of a running service is; it needs Chromium.
+# Shows that chaos finds a fault: a copy of the project whose worker commits offsets before it flushes.
+chaos-fault: setup
+	@$(BIN)/python tests/support/chaos_fault.py
+
+# How fast the page of a running service is, by REPEATS samples of each figure; it needs Chromium.
 URL := http://127.0.0.1:8742
 TOKEN := .watchfloor/secret/rest.token
 SOURCE := proxy.events
+REPEATS := 10
 page-speed: setup
-	@PYTHONPATH=tests/support/page $(BIN)/python -m page_speed $(URL) $(TOKEN) $(SOURCE)
+	@PYTHONPATH=tests/support:tests/support/page $(BIN)/python -m page_speed $(URL) $(TOKEN) $(SOURCE) $(REPEATS)
 
 # Pins Python packages and Maven artifacts by hash; UPGRADE=--upgrade takes the newest versions of packages.
 UPGRADE :=

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def shorten(text: str, width: int = 60) -> str:
     """Returns ``text``, cut to ``width`` characters, the last of which is then an ellipsis."""
@@ -33,7 +35,7 @@ def format_duration(seconds: float) -> str:
     return f"{_format_plain(seconds / 3600)} h"
 
 
-def join_words(words: list[str], last: str = "and") -> str:
+def join_words(words: Sequence[str], last: str = "and") -> str:
     """Returns words as a list in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     return f" {last} ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 

@@ -119,6 +119,11 @@ def clip_range(since: int | None, until: int | None) -> tuple[int | None, int | 
     return since, until
 
 
+def close_range(since: int | None, until: int | None) -> tuple[int, int]:
+    """Returns [since, until) with the first and the last time that events can have in place of open ends (None)."""
+    return 0 if since is None else since, END_OF_TIME if until is None else until
+
+
 def format_moment(moment: datetime) -> str:
     """Returns an aware ``datetime`` as ISO 8601 in UTC, with decimals only if it has any: ``2026-01-08T12:00:00Z``."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

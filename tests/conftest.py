@@ -33,6 +33,7 @@ APART = (
     "test_woken_servers",
     "test_power_cut",
     "test_chaos_run",
+    "test_screenshots",
 )
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
@@ -52,10 +53,10 @@ ORDER = (
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -Dzookeeper.forceSync=no")
 
 # How long an example takes says how busy the machine is: it fails no test. Each run draws other examples, but in
-# continuous integration, which judges a change: there the same ones come again, and half as many.
+# continuous integration, which judges a change: there the same ones come again, and an eighth as many.
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile(
-    "ci", hypothesis.settings.get_profile("untimed"), derandomize=True, max_examples=40
+    "ci", hypothesis.settings.get_profile("untimed"), derandomize=True, max_examples=12
 )
 hypothesis.settings.load_profile("ci" if "WATCHFLOOR_CI_RUN" in os.environ else "untimed")
 

@@ -112,16 +112,29 @@ class Settings:
     chunk_bytes: int = _setting(4 * MIB, "bytes", "bytes of a file that are read and parsed at once", low=1024)
     batch_events: int = _setting(8192, "int", "events in a batch of results", high=1_000_000)
     deadline_seconds: int = _setting(
-        0,
+        3600,
         "int",
         "seconds after which the REST service ends a query with what it has found; 0: never",
         low=0,
         high=604_800,
     )
+    watch_seconds: int = _setting(
+        86_400, "int", "seconds after which the REST service ends a watch; 0: never", low=0, high=604_800
+    )
+    max_answer_rows: int = _setting(100_000_000, "int", "rows with which the REST service ends a stream")
+    max_answer_mb: int = _setting(65_536, "int", "MiB with which the REST service ends a stream", high=1 << 30)
     max_queries: int = _setting(8, "int", "requests of the REST service that read from the store at once", high=256)
     max_queries_per_token: int = _setting(4, "int", "of these requests, the most of one token", high=256)
     query_wait_seconds: int = _setting(
         10, "int", "seconds that a REST request waits for its turn before it is refused", low=0, high=600
+    )
+    max_jobs: int = _setting(64, "int", "jobs that the REST service keeps", high=4096)
+    max_jobs_per_token: int = _setting(16, "int", "of these jobs, the most of one token", high=4096)
+    job_memory_mb: int = _setting(
+        256, "int", "MiB of rows that all jobs may keep; those of one token a quarter of it", high=65_536
+    )
+    job_keep_seconds: int = _setting(
+        600, "int", "seconds that a job is kept after its owner has asked for it, if the owner names none", high=86_400
     )
     stalled_reader_seconds: int = _setting(
         20, "int", "seconds after which the REST service cuts off a client that does not read its answer", high=3600

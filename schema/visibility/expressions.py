@@ -24,13 +24,14 @@ def list_labels(expression: str) -> list[str]:
 
 
 def is_satisfied(expression: str, labels: Collection[str]) -> bool:
-    """Returns whether ``labels`` satisfy an expression, so that their holder sees what the expression protects."""
+    """Returns whether ``labels`` satisfy an expression, so that their holder sees what the expression protects.
+
+    It takes what ``join_expressions`` returns, too.
+    """
     if not expression:
         return True  # Asked of every field of every source, most of which have no label.
-    named = list_labels(expression)
-    if "|" in expression:
-        return any(label in labels for label in named)
-    return all(label in labels for label in named)
+    parts = (part.strip("()").split("|") for part in expression.split("&"))
+    return all(any(label in labels for label in part) for part in parts)
 
 
 def join_expressions(expressions: Iterable[str]) -> str:

@@ -28,8 +28,8 @@ from oracle import Rows
 from scan_sessions import assert_scans_end
 
 from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import BODY_BYTES
 from watchfloor.api.rest.base.problems import problem_type
-from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.api.tokens.token import Token
 from watchfloor.query.preparation.request import QueryRequest
@@ -199,7 +199,7 @@ def test_hostile_json(layout: str, stored: dict[str, Loaded], rows: Rows, query_
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_any_words(layout: str, stored: dict[str, Loaded], rows: Rows, query_store: Store, worker: Worker) -> None:
     @given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=30))
-    @settings(drawn, max_examples=150)
+    @settings(drawn, max_examples=80)
     def ask(text: str) -> None:
         check(text, stored[layout], rows, query_store, worker)
 
@@ -226,7 +226,7 @@ def test_hostile_requests(
 ) -> None:
     source = stored[layout].source
     statuses = set()
-    for where in [*TEXTS[::9], *list(hostile_forms())[::5], "x" * MAX_BODY]:
+    for where in [*TEXTS[::9], *list(hostile_forms())[::5], "x" * BODY_BYTES]:
         try:
             body = json.dumps({"source": source.name, "where": where, "columns": ["number"]})
         except (RecursionError, ValueError):  # what JSON cannot say
@@ -244,7 +244,7 @@ def test_hostile_requests(
         assert response[0] in (400, 413), f"{shown(where)}: {problem}"
         kinds = {413: ("too-large",), 400: ("bad-filter", "unknown-field", "bad-body")}
         assert problem["type"] in map(problem_type, kinds[response[0]]), f"{shown(where)}: {problem}"
-        assert (response[0] == 413) == (len(body) > MAX_BODY)
+        assert (response[0] == 413) == (len(body) > BODY_BYTES)
         if isinstance(where, str) and problem["type"] != problem_type("bad-body"):
             assert response[0] == 413 or 0 <= problem["position"] <= len(where)
     assert statuses == {200, 400, 413}
