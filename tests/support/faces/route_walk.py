@@ -114,6 +114,8 @@ TOGETHER: Mapping[str, Mapping[str, Any]] = {
 """Members that are asked with others: a watch needs a bound. None stands for the first value of the other member."""
 
 
+SOURCE_MEMBERS = ("source", "sources", "name")
+"""Members whose values are sources."""
 BRIEF: Mapping[str, Sequence[str]] = {
     "/api/v1/jobs": ["where"],
     "/api/v1/stats/explain": ["where"],
@@ -124,7 +126,10 @@ BRIEF: Mapping[str, Sequence[str]] = {
 
 
 def list_requests(routes: Iterable[Route], values: Values) -> Iterator[RouteRequest]:
-    """Yields requests of each route: its required members in all combinations, and each other member beside them."""
+    """Yields requests of each route: its required members in all combinations, and each other member beside some.
+
+    These are the combinations with every source, in which the other required members have their first value.
+    """
     for route in routes:
         schemas = [schema for schema in (route.parameters, route.body) if schema is not None]
         properties = {name: one for schema in schemas for name, one in schema.get("properties", {}).items()}
@@ -135,7 +140,9 @@ def list_requests(routes: Iterable[Route], values: Values) -> Iterator[RouteRequ
         others = BRIEF.get(route.path) or [name for name in properties if name not in required]
         for chosen in itertools.product(*(values[name] for name in required)):
             base = dict(zip(required, chosen, strict=True))
-            for members in [base, *({**base, **more} for name in others for more in _list_additions(name, values))]:
+            firsts = all(name in SOURCE_MEMBERS or base[name] == values[name][0] for name in required)
+            additions = [more for name in others for more in _list_additions(name, values)] if firsts else []
+            for members in [base, *({**base, **more} for more in additions)]:
                 yield _make_request(route, {k: v for k, v in members.items() if k in properties})
 
 
