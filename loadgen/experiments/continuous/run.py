@@ -48,9 +48,9 @@ from .figures import (
 )
 from .plot import draw
 
-INTERVALS, DEPTH = 24, 3
+INTERVALS, DEPTH = 40, 3
 """Flushes of a client, and rounds of a block of lists, which has one flush more. A block has one visibility, so that a
-reader may see none of these six blocks."""
+reader sees some of these ten blocks and not others."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ final class EntrySource {
   private final boolean hasChecksums;
   private final List<ColumnVisibility> visibilities = new ArrayList<>();
   private final ZipfSizes sizes;
-  private ColumnVisibility visibility;
   private long count;
 
   EntrySource(Job job) {
@@ -39,16 +38,14 @@ final class EntrySource {
     job.texts("visibilities").forEach(text -> visibilities.add(parse(text)));
     int most = job.whole("most_filler");
     sizes = most == 0 ? null : new ZipfSizes(job.whole("least_filler"), most, job.real("zipf_exponent"));
-    drawVisibility();
   }
 
   String uuid() {
     return new String(uuid, StandardCharsets.US_ASCII);
   }
 
-  /** Chooses the visibility of the entries from now on. */
-  void drawVisibility() {
-    visibility = visibilities.isEmpty() ? new ColumnVisibility() : visibilities.get(random.nextInt(visibilities.size()));
+  ColumnVisibility drawVisibility() {
+    return visibilities.isEmpty() ? new ColumnVisibility() : visibilities.get(random.nextInt(visibilities.size()));
   }
 
   private static ColumnVisibility parse(String text) {
@@ -73,7 +70,7 @@ final class EntrySource {
   }
 
   /** Returns an entry that points to {@code previous}; -1: to none. */
-  Mutation make(long row, int family, int qualifier, long previous) {
+  Mutation make(long row, int family, int qualifier, ColumnVisibility visibility, long previous) {
     byte[] rowText = EntryFormat.row(row);
     byte[] familyText = EntryFormat.column(family);
     byte[] qualifierText = EntryFormat.column(qualifier);

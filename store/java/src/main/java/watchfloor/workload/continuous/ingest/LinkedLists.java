@@ -2,14 +2,16 @@ package watchfloor.workload.continuous.ingest;
 
 import java.util.NoSuchElementException;
 import org.apache.accumulo.core.data.Mutation;
+import org.apache.accumulo.core.security.ColumnVisibility;
 
 /**
  * The mutations of linked lists, round by round: each entry points to one of the round before, which has to be flushed
  * before this one is written.
  *
- * <p>A block of lists has {@code depth} rounds of {@code interval} entries. Entry i of a round points to the row of entry
- * i of the round before; those of the first round point to none. The block ends with one more round, in which the first
- * round's entries are written again, each pointing to the last row of the next list: that joins all lists of the block.
+ * <p>A block of lists has one visibility and {@code depth} rounds of {@code interval} entries. Entry i of a round points
+ * to the row of entry i of the round before; those of the first round point to none. The block ends with one more round,
+ * in which the first round's entries are written again, each pointing to the last row of the next list: that joins all
+ * lists of the block.
  */
 final class LinkedLists {
   private final EntrySource source;
@@ -18,6 +20,7 @@ final class LinkedLists {
   private final int[] families;
   private final int[] qualifiers;
   private final long[] last;
+  private ColumnVisibility visibility;
   private int round = -1;
   private int at;
 
@@ -35,7 +38,7 @@ final class LinkedLists {
     round = round == depth ? 0 : round + 1;
     at = 0;
     if (round == 0) {
-      source.drawVisibility();
+      visibility = source.drawVisibility();
     }
   }
 
@@ -50,7 +53,7 @@ final class LinkedLists {
     }
     int i = at++;
     if (round == depth) {
-      return source.make(first[i], families[i], qualifiers[i], last[i + 1]);
+      return source.make(first[i], families[i], qualifiers[i], visibility, last[i + 1]);
     }
     long row = source.drawRow();
     int family = source.drawFamily();
@@ -60,7 +63,7 @@ final class LinkedLists {
       families[i] = family;
       qualifiers[i] = qualifier;
     }
-    Mutation made = source.make(row, family, qualifier, round == 0 ? -1 : last[i]);
+    Mutation made = source.make(row, family, qualifier, visibility, round == 0 ? -1 : last[i]);
     last[i] = row;
     return made;
   }

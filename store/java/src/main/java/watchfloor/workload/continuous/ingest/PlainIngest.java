@@ -24,7 +24,7 @@ public final class PlainIngest implements Workload {
     long entries = job.number("entries");
     long written = 0;
     job.tell(Map.of("at", System.currentTimeMillis()));
-    try (BatchWriter writer = Ingest.open(job)) {
+    try (BatchWriter writer = Ingest.open(job, 1)) {
       for (; written < entries && (written % CHECK_EVERY != 0 || !job.isStopping()); written++) {
         Mutation mutation = new Mutation(EntryFormat.row(random.nextLong() & Long.MAX_VALUE), 96 + VALUE_BYTES);
         mutation.put(EntryFormat.column(random.nextInt(1 << 15)), EntryFormat.column(random.nextInt(1 << 15)), value);
