@@ -15,14 +15,20 @@ from watchfloor.schema.errors import DefinitionError
 from watchfloor.schema.field import FieldType
 
 CURATED = builtin_definitions()
+ZEEK_LOGS = (
+    "analyzer broker capture_loss cluster config conn dce_rpc dhcp dnp3 dns dpd files ftp http intel irc kerberos "
+    "known_certs known_devices known_hosts known_modbus known_services ldap ldap_search loaded_scripts modbus "
+    "modbus_register_change mqtt_connect mqtt_publish mqtt_subscribe mysql notice ntlm ntp ocsp packet_filter pe "
+    "postgresql print quic radius rdp redis reporter rfb signatures sip smb_cmd smb_files smb_mapping smtp snmp socks "
+    "software ssh ssl stats syslog telemetry telemetry_histogram traceroute tunnel unknown_protocols websocket weird "
+    "weird_stats x509"
+)
 
 
 def test_what_ships() -> None:
     eve = ("alert", "dns", "http", "flow", "fileinfo", "tls", "stats", "anomaly", "ssh", "smtp")
     assert set(CURATED) == {
-        "zeek.conn",
-        "zeek.dns",
-        "zeek.http",
+        *(f"zeek.{log}" for log in ZEEK_LOGS.split()),
         *("web.access", "apache.error", "nginx.error", "squid.access", "bluecoat.access"),
         *("iis.access", "cloudfront.access", "bluecoat.proxysg"),
         *("netflow.nfdump", "netflow.argus", "fortinet.fortigate", "bind.query", "cef.events"),

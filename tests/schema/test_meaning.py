@@ -25,6 +25,17 @@ PAGE = (Path(__file__).parents[2] / "docs/using/fields.md").read_text("utf-8")
 CURATED = builtin_definitions()
 SHARED = {
     "zeek.http": {"file.name": 3},  # of older versions, sent by the client, and by the server
+    "zeek.dhcp": {"related.ip": 2, "host.ip": 2},  # of messages and their relays, and of two generations of the log
+    "zeek.socks": {"related.ip": 2},
+    "zeek.smtp": {
+        "email.from.address": 2,
+        "email.to.address": 2,
+        "related.ip": 2,
+    },  # of the envelope, and of the letter
+    "zeek.radius": {"related.ip": 2},
+    "zeek.files": {"related.ip": 2},
+    "zeek.ftp": {"related.ip": 2},
+    "zeek.notice": {"source.ip": 2, "destination.ip": 2, "destination.port": 2},  # of the connection, and of the notice
     "suricata.dns": {"dns.answers.data": 6, "dns.resolved_ip": 2},  # one field for each type of answer
     "suricata.smtp": {"email.from.address": 2, "email.to.address": 2},  # of the envelope, and of the letter
 }

@@ -72,10 +72,13 @@ class ParsedFile:
         return sum(batch.num_rows for _, batch in self.events)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns events in file order: source, offset and the fields that have a value."""
+        """Returns events in file order: source, offset and the fields that have a value.
+
+        A field that is itself called ``source`` is ``(source)``.
+        """
         out = []
         for source, batch in self.events:
-            names = batch.schema.names
+            names = ["(source)" if name == "source" else name for name in batch.schema.names]
             columns = [_plain(column) for column in batch.columns]
             for values in zip(*columns, strict=True):
                 row = {name: value for name, value in zip(names, values, strict=True) if value is not None}

@@ -18,7 +18,7 @@ _TYPES = {
     FieldType.TIME: "ts ref_time org_time rec_time xmt_time certificate.not_valid_before certificate.not_valid_after "
     "certificate_not_valid_before certificate_not_valid_after not_valid_before not_valid_after compile_ts "
     "times.modified times.accessed times.created times.changed times_modified times_accessed times_created "
-    "times_changed thisUpdate nextUpdate revoketime up_since till from notary.first_seen notary.last_seen",
+    "times_changed thisUpdate nextUpdate revoketime up_since till from",
     FieldType.IP: "id.orig_h id.resp_h tx_hosts rx_hosts src dst client_addr server_addr assigned_addr requested_addr "
     "assigned_ip data_channel.orig_h data_channel.resp_h san.ip san_ip x_originating_ip bound.host request.host_addr",
     FieldType.PORT: "id.orig_p id.resp_p data_channel.resp_p port_num host_p bound_p request_p",
@@ -36,7 +36,7 @@ def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
     kinds: dict[str, set[FieldType]] = {}
     lists: dict[str, set[bool]] = {}
     for record in sample:
-        for name, value in _iter_leaves(record, naming, ""):
+        for name, value in iter_leaves(record, naming):
             lists.setdefault(name, set()).add(isinstance(value, list))
             types = kinds.setdefault(name, set())
             types.update(_type_of(item) for item in (value if isinstance(value, list) else [value]) if item is not None)
@@ -51,7 +51,7 @@ def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
     return fields
 
 
-def _iter_leaves(record: Record, naming: FieldNaming, prefix: str, depth: int = 0) -> Iterable[tuple[str, Any]]:
+def iter_leaves(record: Record, naming: FieldNaming, prefix: str = "", depth: int = 0) -> Iterable[tuple[str, Any]]:
     """Iterates over the values of a record that are no objects, with their names joined by dots."""
     for key, value in record.items():
         name = prefix + key
@@ -59,7 +59,7 @@ def _iter_leaves(record: Record, naming: FieldNaming, prefix: str, depth: int = 
             continue
         if isinstance(value, dict):
             if depth < 8:
-                yield from _iter_leaves(value, naming, f"{name}.", depth + 1)
+                yield from iter_leaves(value, naming, f"{name}.", depth + 1)
         else:
             yield naming.aliases.get(name, name), value
 

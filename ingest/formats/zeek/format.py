@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from watchfloor.ingest.formats.json.json_time import JsonTimeFinder
-from watchfloor.ingest.formats.json.json_values import decode_records
 from watchfloor.ingest.parsing.format import Format, Match, SniffResult, describe_feed, is_of_family
 from watchfloor.ingest.parsing.parsed import Parser, ResolveSource
 from watchfloor.ingest.parsing.sample import FileSample
 from watchfloor.ingest.parsing.time_place import TimeFinder
 from watchfloor.schema.source import Source
 
-from .sniff_json import describe_json, has_log_name, is_zeek_record
+from .sniff_json import describe_json, match_json
 from .sniff_tsv import describe_tsv, has_header
 from .zeek_json import ZeekJsonParser
 from .zeek_time import ZeekTimeFinder
@@ -20,19 +19,14 @@ from .zeek_tsv import ZeekTsvParser
 
 
 class ZeekFormat:
-    """Zeek's logs, recognised by their header lines, or as JSON by keys that Zeek writes or by the file's name."""
+    """Zeek's logs, recognised by their header lines, or as JSON by their keys or by the file's name."""
 
     name = "zeek"
     family = "zeek"
     title = "a Zeek log"
 
     def match(self, sample: FileSample, sources: Mapping[str, Source]) -> Match:
-        if has_header(sample):
-            return Match.SIGNATURE
-        records = decode_records(sample.lines) if sample.is_json else []
-        if any(map(is_zeek_record, records)):
-            return Match.CONTENT
-        return Match.FILE_NAME if records and has_log_name(sample.path) else Match.NONE
+        return Match.SIGNATURE if has_header(sample) else match_json(sample, sources)
 
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
         if has_header(sample):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from watchfloor.ingest.files.line_search import find_line_ends
 from watchfloor.ingest.parsing.format import SniffResult, is_of_family
 from watchfloor.ingest.parsing.sample import PEEK_BYTES, FileSample
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
@@ -29,15 +30,17 @@ def describe_tsv(sample: FileSample, feed: str | None, sources: Mapping[str, Sou
     """Returns how the log is to be read. Raises ``InputFileError`` if its header is bad or does not fit the feed."""
     header_lines = _read_header_lines(sample)
     header = parse_header(header_lines)
-    problem = header.find_problem()
+    named = feed if feed is not None and feed not in (FAMILY, header.source_name) else None
+    typed = sources.get(named) if named is not None else builtin_definitions().get(header.source_name)
+    problem = header.find_problem(typed)
     if problem:
         raise InputFileError(
             f"{show_path(sample.path)}: a Zeek log whose header cannot be used: {problem}; mend the header"
         )
     base = sources.get(header.source_name)
-    if feed is not None and feed not in (FAMILY, header.source_name):
-        base = sources.get(feed)
-        if base is None or is_of_family(feed, FAMILY) or base.parser["format"] != "zeek":
+    if named is not None:
+        base = sources.get(named)
+        if base is None or is_of_family(named, FAMILY) or base.parser["format"] != "zeek":
             raise InputFileError(
                 f"{show_path(sample.path)}: a Zeek {header.path} log, not {feed}; "
                 f"name {header.source_name} or no source"

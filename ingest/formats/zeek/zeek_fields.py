@@ -16,16 +16,6 @@ TIME_FIELD = "ts"
 PATH_KEYS = ("_path", "@stream")
 """Keys under which a line of Zeek JSON may say which log it belongs to."""
 
-# The logs that Zeek's own scripts write.
-_LOGS = (
-    "analyzer capture_loss cluster config conn dce_rpc dhcp dnp3 dns dpd files ftp http intel irc kerberos "
-    "known_certs known_devices known_hosts known_modbus known_services ldap ldap_search loaded_scripts modbus "
-    "modbus_register_change mqtt_connect mqtt_publish mqtt_subscribe mysql netcontrol notice notice_alarm ntlm "
-    "ntp ocsp packet_filter pe postgresql quic radius rdp redis reporter rfb signatures sip smb_cmd smb_files "
-    "smb_mapping smtp snmp socks software ssh ssl stats syslog telemetry tls traceroute tunnel weird "
-    "weird_stats websocket x509 "
-)
-KNOWN_LOGS = frozenset(_LOGS.split())
 MAX_INDEXED = 10
 _SOUGHT = (
     "uid uids fuid fuids conn_uids proto service host hostname host_name server_name query domain method "

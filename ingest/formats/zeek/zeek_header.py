@@ -10,6 +10,7 @@ from watchfloor.schema.errors import DefinitionError
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.meaning.guess import guess_ecs_name
 from watchfloor.schema.source import Source
+from watchfloor.schema.text import shorten
 
 from .zeek_fields import TIME_FIELD, choose_indexed, field_name, make_time_field, source_name, zeek_definition
 
@@ -45,9 +46,8 @@ class ZeekHeader:
     def with_line(self, line: bytes) -> ZeekHeader:
         """Returns the header after one more of its lines. Unknown directives are comments."""
         if line.startswith(b"#separator "):
-            separator = unescape_bytes(line[len(b"#separator ") :].strip())
             # A new header starts here; nothing of the earlier one is kept.
-            return ZeekHeader(separator) if len(separator) == 1 else ZeekHeader(fault="its separator is not one byte")
+            return _begin_header(line[len(b"#separator ") :].strip())
         directive, _, rest = line.partition(self.separator)
         match directive:
             case b"#set_separator":
@@ -71,8 +71,11 @@ class ZeekHeader:
         """The name of the source of this log's events."""
         return source_name(self.path)
 
-    def find_problem(self) -> str:
-        """Returns why lines cannot be read with this header; empty if they can."""
+    def find_problem(self, base: Source | None) -> str:
+        """Returns why lines cannot be read with this header; empty if they can.
+
+        ``base`` is the known source of the lines, which knows the types of its fields; None if there is none.
+        """
         if self.fault:
             return self.fault
         if not self.names:
@@ -81,19 +84,41 @@ class ZeekHeader:
             return f"it names {len(self.names)} fields but {len(self.types)} types"
         if not self.path:
             return "it has no #path line"
+        twice = next((name for name in self.field_names if self.field_names.count(name) > 1), None)
+        if twice is not None:
+            return f"its column {twice!r} is defined twice; name it once"
+        untyped = [name for name in self.field_names if base is None or name not in base.fields_by_name]
+        if untyped and not self.types:
+            return f"it has no #types line, so nothing tells the type of {shorten(', '.join(untyped), 100)}"
+        return self._find_time_problem(base) or self._find_source_problem(base)
+
+    def _find_time_problem(self, base: Source | None) -> str:
+        """Returns why the lines have no time; empty if they have one."""
+        if self.time_column() is not None or (base is not None and base.time_field in self.field_names):
+            return ""
+        if TIME_FIELD in self.field_names:
+            kind = self.types[self.field_names.index(TIME_FIELD)].decode(errors="replace")
+            return f"its column {TIME_FIELD} has the type {kind}; if it holds times, write time under #types"
+        return "" if self.opened is not None else "its lines have no time, and it has no #open line to take one from"
+
+    def _find_source_problem(self, base: Source | None) -> str:
+        """Returns why no source can be made of the header alone; empty if one can, or if there is a source."""
         try:
-            self.derive_source()
+            if base is None:
+                self.derive_source()
         except DefinitionError as error:
             return str(error)
-        if self.time_column() is None and self.opened is None:
-            return "its lines have no time, and it has no #open line to take one from"
         return ""
+
+    @property
+    def field_names(self) -> list[str]:
+        """The names of the fields of the columns."""
+        return [field_name(name.decode(errors="replace")) for name in self.names]
 
     def make_fields(self) -> list[Field]:
         """Returns a field per column, in the log's order, indexed as ``choose_indexed`` says."""
         types = self.types or (b"string",) * len(self.names)
-        pairs = zip(self.names, types, strict=True)
-        return choose_indexed([_make_field(field_name(name.decode(errors="replace")), kind) for name, kind in pairs])
+        return choose_indexed([_make_field(*pair) for pair in zip(self.field_names, types, strict=True)])
 
     def time_column(self) -> str | None:
         """Returns the column that holds the events' time: ``ts``, or else the first that is a time."""
@@ -117,6 +142,15 @@ def parse_header(data: bytes) -> ZeekHeader:
         if line.startswith(b"#"):
             header = header.with_line(line)
     return header
+
+
+def _begin_header(written: bytes) -> ZeekHeader:
+    """Returns the header after its first line, which writes the separator so."""
+    separator = unescape_bytes(written)
+    if len(separator) == 1:
+        return ZeekHeader(separator)
+    shown = repr(written.decode(errors="backslashreplace"))
+    return ZeekHeader(fault=rf"its separator is not one byte but {shown}; write a tab as #separator \x09")
 
 
 def unescape_bytes(text: bytes) -> bytes:

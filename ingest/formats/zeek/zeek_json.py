@@ -1,4 +1,4 @@
-"""Parses Zeek's logs as JSON lines, one log a file or several in one, told apart by ``_path`` or ``@stream``."""
+"""Parses Zeek's logs as JSON lines, one log a file or several in one, told apart by ``_path``, ``@stream`` or keys."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 
+from .log_keys import LineLogs, list_logs
 from .zeek_fields import (
     ID_ALIASES,
     PATH_KEYS,
@@ -44,6 +45,7 @@ class ZeekJsonParser:
     def __init__(self, path: str, resolve: ResolveSource, fixed: Source | None = None) -> None:
         self._path, self._resolve, self._fixed = path, resolve, fixed
         self._readers: dict[str, JsonRowReader | str] = {}
+        self._line_logs = LineLogs()
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         return parse_lines(chunk, self._read_rows)
@@ -54,9 +56,7 @@ class ZeekJsonParser:
         for row in range(len(rows)):
             try:
                 value = decode_line(rows.line_at(row))
-                path = log_path(value) or self._path
-                if not path:
-                    raise Unfit(f"neither {' nor '.join(PATH_KEYS)} says which Zeek log this line belongs to")
+                path = log_path(value) or self._path or self._tell_log(value)
             except Unfit as error:
                 parsed.rejected.append(rows.reject_line(row, str(error)))
                 continue
@@ -73,6 +73,14 @@ class ZeekJsonParser:
                 parsed.rejected += rows_of_log.reject_all(reader)
             else:
                 reader.read_rows(rows_of_log, parsed)
+
+    def _tell_log(self, value: Record) -> str:
+        """Returns the log of a line that does not name it. Raises ``Unfit`` if its keys fit none, or several."""
+        logs = self._line_logs.find_logs(value)
+        if len(logs) == 1:
+            return logs[0]
+        which = f"its keys fit {list_logs(logs)} alike" if logs else "no known log has its keys"
+        raise Unfit(f"neither {' nor '.join(PATH_KEYS)} says which Zeek log this line belongs to, and {which}")
 
     def _open_reader(self, path: str, sample: list[Record]) -> JsonRowReader | str:
         """Returns the reader of a log's lines; a text with the reason if no source can be made."""

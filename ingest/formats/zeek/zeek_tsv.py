@@ -73,7 +73,7 @@ class ZeekTsvParser:
 
     def _open_columns(self) -> _ColumnReader | str:
         """Returns the reader of lines under the present header; a text with the reason if the header cannot be used."""
-        problem = self._header.find_problem()
+        problem = self._header.find_problem(self._fixed or builtin_definitions().get(self._header.source_name))
         if problem:
             return f"the Zeek header before this line cannot be used: {problem}"
         try:

@@ -102,7 +102,8 @@ def test_brobeat_field_by_field(log: str) -> None:
     for row in rows:
         if not row[0].startswith("#"):
             values = {n: zeek_value(k, text) for n, k, text in zip(names, kinds, row, strict=True)}
-            expected.append({"source": f"zeek.{log}", **{n: v for n, v in values.items() if v is not None}})
+            shown = {"(source)" if n == "source" else n: v for n, v in values.items() if v is not None}
+            expected.append({"source": f"zeek.{log}", **shown})
     got = [{k: v for k, v in row.items() if k != "(offset)"} for row in parse_file(path).rows()]
     assert got == expected
 
