@@ -18,6 +18,8 @@ _HEX = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{1,16})")
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}|[0-9A-Fa-f]{12}")
 _CLOCK = re.compile(r"(?:(\d+)[d ]+)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 _UNITS = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_OCTETS = re.compile(r"(?:[0-9A-F]{2})+")
+_ARGUMENT = re.compile(r'(?:^| )a(\d+)(?:\[\d+\])?=("[^"]*"|\S+)')
 _COUNT = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT])i?[bB]?")
 _POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _PROTOCOLS = {
@@ -69,6 +71,37 @@ def read_count(text: str) -> str:
     return str(round(float(match[1]) * 1000 ** _POWERS[match[2]])) if match else text
 
 
+def read_micros(text: str) -> str:
+    """Returns a whole number of microseconds in seconds; a number with a point is in seconds already."""
+    return f"{int(text) / 1e6:.6f}" if re.fullmatch(r"[0-9]{1,18}", text) else text
+
+
+def undo_quotes(text: str) -> str:
+    r"""Undoes ``\"`` and ``\\``; other escapes stay."""
+    return re.sub(r'\\(["\\])', r"\1", text)
+
+
+def read_audit(text: str) -> str:
+    """Returns a text of the kernel's audit, which stands in quotes, or in hexadecimal digits if it has odd characters.
+
+    The arguments of a command, ``a0="ls" a1=2D6C``, become one text with spaces between.
+    """
+    if not text.startswith("a0="):
+        return _read_audit_word(text)
+    words: dict[str, str] = {}
+    for number, value in _ARGUMENT.findall(text):  # the pieces of a long one have the same number
+        words[number] = words.get(number, "") + _read_audit_word(value)
+    return " ".join(words.values())
+
+
+def _read_audit_word(text: str) -> str:
+    if text.startswith('"'):
+        return text.strip('"')
+    if not _OCTETS.fullmatch(text):
+        return text
+    return bytes.fromhex(text).decode(errors="backslashreplace").rstrip("\0").replace("\0", " ")
+
+
 CHANGES: Mapping[str, Change] = {
     "lower": pc.utf8_lower,
     "upper": pc.utf8_upper,
@@ -77,6 +110,9 @@ CHANGES: Mapping[str, Change] = {
     "seconds": _distinct(read_seconds),
     "protocol": _distinct(lambda text: _PROTOCOLS.get(text, text)),
     "count": _distinct(read_count),
+    "micros": _distinct(read_micros),
+    "quotes": _distinct(undo_quotes),
+    "audit": _distinct(read_audit),
     "percent": _distinct(unquote),
     "plus": lambda text: pc.replace_substring(text, "+", " "),
 }

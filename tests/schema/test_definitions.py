@@ -25,11 +25,17 @@ ZEEK_LOGS = (
 )
 
 
+TEXT_SOURCES = """
+web.vhost web.timed
+"""
+
+
 def test_what_ships() -> None:
     eve = ("alert", "dns", "http", "flow", "fileinfo", "tls", "stats", "anomaly", "ssh", "smtp")
     assert set(CURATED) == {
         *(f"zeek.{log}" for log in ZEEK_LOGS.split()),
         *("web.access", "apache.error", "nginx.error", "squid.access", "bluecoat.access"),
+        *TEXT_SOURCES.split(),
         *("iis.access", "cloudfront.access", "bluecoat.proxysg"),
         *("netflow.nfdump", "netflow.argus", "fortinet.fortigate", "bind.query", "cef.events"),
         *(f"syslog.{program}" for program in ("dhcpd", "named", "dnsmasq", "haproxy", "openvpn")),

@@ -22,19 +22,22 @@ from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
 from watchfloor.schema.source import Source
 
+from .torn_records import TIME_WITHIN, explain_head, explain_no_match, reject_torn_heads, reject_torn_times
+
 QUOTE, BACKSLASH, OPEN, CLOSE, SPACE = b'"\\[] '
 _TIME_WIDTH = len("10/Oct/2000:13:55:36 -0700")
 TEXT_PARTS = ("client", "ident", "user", "ts", "request", "status", "bytes", "referrer", "user_agent")
 _TIME = 1 + TEXT_PARTS.index("ts")  # the group of the time in the regular expressions
 _ABSENT = "-"  # the text that servers write for a part without a value
 
-_HEAD = r"(\S+) (\S+) (\S.*?|) \[([^\]]{0,64})\] "
+_HEAD = r'(\S+) (\S+) ([^\s"[\]][^"[\]]*?|) \[([^\]]{0,64})\] '
 _STRICT = re.compile(
     _HEAD + r'"((?:[^"\\]|\\.)*)" (\S+) (\S+)(?: "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)")?',
     re.DOTALL,
 )
-# Servers before 2004 did not escape quotes. The limit keeps a hostile line from costing much backtracking.
-_LAX = re.compile(_HEAD + r'"(.*)" ([0-9]+|-) ([0-9]+|-)(?: "([^"]*)" "(.*)")?', re.DOTALL)
+# Servers before 2004 did not escape quotes. The limit keeps a hostile line from costing much backtracking. A quote and
+# a space behind one another end a part, so that a line with fields behind the user agent is none of these.
+_LAX = re.compile(_HEAD + r'"(.*)" ([0-9]+|-) ([0-9]+|-)(?: "([^"]*)" "((?:[^"]|"(?! ))*)")?', re.DOTALL)
 _LAX_BYTES = 8192
 _FORM = 'an access log line: client ident user [time] "request" status bytes, then maybe "referrer" "user agent"'
 
@@ -69,7 +72,7 @@ class AccessLogParser:
             line = rows.line_at(row).decode()
             match = _match_line(line)
             if match is None:
-                reasons[row] = f"not {_FORM}"
+                reasons[row] = explain_no_match(line, _FORM)
             for name, value in zip(TEXT_PARTS, match.groups() if match else [None] * len(TEXT_PARTS), strict=True):
                 texts[name].append(value)
         self._add_events(rows, {name: pa.array(values, pa.string()) for name, values in texts.items()}, reasons, parsed)
@@ -81,6 +84,8 @@ class AccessLogParser:
         for name in ("ident", "user", "status", "bytes"):
             columns[name] = text_column(fields[name], _absent_as_null(texts[name]), "", reasons)
         columns["client"] = texts["client"]
+        reject_torn_heads(texts["client"], texts["ident"], texts["user"], reasons)
+        reject_torn_times(texts["ts"], self._source.time_format, reasons)
         columns["ts"] = text_column(fields["ts"], texts["ts"], self._source.time_format, reasons)
         columns |= _request_columns(texts["request"])
         for name in ("referrer", "user_agent"):
@@ -137,6 +142,8 @@ def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) ->
     good = stamp + _TIME_WIDTH + 2 == opening
     good &= (octets_at(spaces[2] + 1) == OPEN) & (octets_at(opening - 2) == CLOSE) & (octets_at(opening - 1) == SPACE)
     good &= (spaces[0] > rows.starts) & (spaces[1] > spaces[0] + 1) & (spaces[2] > spaces[1] + 1)
+    brackets = np.flatnonzero((data == OPEN) | (data == CLOSE))
+    good &= np.searchsorted(brackets, rows.starts) == np.searchsorted(brackets, spaces[2])
     status = closing + 2
     tail = quotes[2] - 1 if len(quotes) == 6 else rows.ends
     good &= (octets_at(closing + 1) == SPACE) & (octets_at(status + 3) == SPACE) & (tail > status + 4)
@@ -213,7 +220,8 @@ def _unescape_quotes(text: pa.StringArray) -> pa.StringArray:
 
 def is_access_line(line: bytes) -> bool:
     """Returns true if a line has the form of an access log, for telling files apart."""
-    return len(line) <= _LAX_BYTES and _STRICT.fullmatch(line.decode(errors="replace")) is not None
+    match = _STRICT.fullmatch(line.decode(errors="replace")) if len(line) <= _LAX_BYTES else None
+    return match is not None and not explain_head(match[1], match[2], match[3])
 
 
 def find_time_text(line: bytes) -> tuple[int, int] | None:
@@ -230,4 +238,8 @@ def find_time_text(line: bytes) -> tuple[int, int] | None:
 
 def _match_line(line: str) -> re.Match[str] | None:
     """Matches the parts of a line, in the order of ``TEXT_PARTS``."""
-    return _STRICT.fullmatch(line) or (_LAX.fullmatch(line) if len(line) <= _LAX_BYTES else None)
+    if (match := _STRICT.fullmatch(line)) is not None or len(line) > _LAX_BYTES:
+        return match
+    lax = _LAX.fullmatch(line)
+    # Where quotes may stand anywhere, a second time tells that another record begins within one of the parts.
+    return None if lax is None or TIME_WITHIN.search(line, lax.end(_TIME)) else lax

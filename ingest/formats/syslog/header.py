@@ -1,7 +1,8 @@
 """Takes the header off syslog lines: priority, time, host, program and process ID; the message is what is left.
 
 RFC 5424 is followed to the letter. Of RFC 3164 all forms are taken that are found: without a priority, with the time in
-ISO 8601 (rsyslog's and systemd's), and without a program.
+ISO 8601 (rsyslog's and systemd's) or with a year, and without a program. Cisco's devices write a host or none, and the
+identity of a message (``%ASA-6-302013``) as the program.
 """
 
 from __future__ import annotations
@@ -14,10 +15,16 @@ from watchfloor.ingest.mapping.patterns import NamedPatterns
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _BSD = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
-_OLD = rf"^(?:<(?P<priority>\d{{1,3}})>)?(?P<time>{_BSD}|{_ISO}) (?P<host>\S+) "
+_BSD_YEAR = r"[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d"
+_CISCO = (
+    rf"^(?:<(?P<priority>\d{{1,3}})>)?(?:\d+: )?[*.]?(?P<time>{_BSD}|{_BSD_YEAR}|{_ISO})(?:\.\d+)?(?: [A-Z]{{3,4}}:)?"
+)
+_OLD = rf"^(?:<(?P<priority>\d{{1,3}})>)?(?P<time>{_BSD}|{_BSD_YEAR}|{_ISO}) (?P<host>\S+) "
 _FORMS = {
     "5424": rf"^<(?P<priority>\d{{1,3}})>1 (?P<time>{_ISO}|-) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) "
     r"(?P<msgid>\S+) (?P<structured_data>-|(?:\[(?:[^\]\\]|\\.)*\])+)(?: (?:\x{FEFF})?(?P<message>(?s:.*)))?$",
+    "Cisco": rf"{_CISCO}(?: (?P<host>[^\s:%][^\s:]*))?(?: [^\s:%]+:)?(?: ?:)? (?P<program>%[A-Z][A-Z0-9_]*-[A-Z0-9_-]+)"
+    r": ?(?P<message>(?s:.*))$",
     "3164": rf"{_OLD}(?P<program>[^\s:\[\]]+)(?:\[(?P<pid>[^\]]*)\])?: ?(?P<message>(?s:.*))$",
     "3164 without a program": rf"{_OLD}(?P<message>(?s:.*))$",
 }

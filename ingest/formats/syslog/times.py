@@ -1,4 +1,4 @@
-"""The times of syslog lines. Those of RFC 3164 have no year and no zone.
+"""The times of syslog lines. Those of RFC 3164 have no year and no zone, Cisco's may have a year.
 
 The rule: a time without a year lies in the latest year in which it is no more than a day after the file's last change.
 So a file that reaches over New Year has both years right, as has one that was written a year ago and not touched since.
@@ -22,6 +22,8 @@ from watchfloor.schema.field import ARROW_TYPES, FieldType
 
 _DAY = 86_400_000_000
 _LEAP_YEAR = 2000
+_DATED = r"^[A-Z][a-z]{2} [ \d]\d \d{4} "
+_NOTHING = pa.scalar(None, pa.string())
 _Micros = npt.NDArray[np.int64]
 
 
@@ -31,10 +33,13 @@ def read_times(name: str, text: pa.StringArray, changed: int, zone: str, reasons
     ``changed`` is the last change of the file, in µs since 1970 UTC, ``zone`` a name of the IANA database.
     """
     is_old = pc.match_substring_regex(text, "^[A-Z]").fill_null(False)
+    is_dated = pc.match_substring_regex(text, _DATED).fill_null(False)
+    times = convert_texts(name, FieldType.TIME, pc.if_else(is_old, _NOTHING, text), "iso8601", reasons)
+    if pc.any(is_dated).as_py():
+        dated = pc.replace_substring(pc.if_else(is_dated, text, _NOTHING), "  ", " 0")
+        times = pc.coalesce(times, convert_texts(name, FieldType.TIME, dated, "%b %d %Y %H:%M:%S", reasons))
+        is_old = pc.and_(is_old, pc.invert(is_dated))
     old = np.flatnonzero(is_old.to_numpy(zero_copy_only=False))
-    times = convert_texts(
-        name, FieldType.TIME, pc.if_else(is_old, pa.scalar(None, pa.string()), text), "iso8601", reasons
-    )
     if not len(old):
         return times
     micros = times.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False).copy()

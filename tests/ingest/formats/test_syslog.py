@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parsing_support import DATA, parse_file, shared_log
 
+from watchfloor.ingest.formats.syslog.header import split_lines
 from watchfloor.ingest.formats.syslog.times import read_times
 from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import builtin_definitions, parse_definition
@@ -61,6 +62,35 @@ def test_bad_times_have_reasons_and_spoil_no_others() -> None:
     times = read_times("ts", texts, to_micros(datetime(2024, 3, 2, tzinfo=UTC)), "UTC", reasons).to_pylist()
     assert times[1] == times[3] == datetime(2024, 3, 1, 10, tzinfo=UTC)
     assert reasons[0] == "field ts: 'Feb 30 10:00:00' is not a time like Oct 10 13:55:36" and {*reasons} == {0, 2, 4}
+
+
+def test_a_time_may_have_a_year() -> None:
+    texts = pa.array(["Oct  1 2018 12:34:56", "Oct 11 2018 12:34:56", "Mar  1 10:00:00", "Feb 30 2018 10:00:00"])
+    reasons: dict[int, str] = {}
+    times = read_times("ts", texts, to_micros(datetime(2024, 3, 2, tzinfo=UTC)), "UTC", reasons).to_pylist()
+    assert times == [
+        datetime(2018, 10, 1, 12, 34, 56, tzinfo=UTC), datetime(2018, 10, 11, 12, 34, 56, tzinfo=UTC),
+        datetime(2024, 3, 1, 10, tzinfo=UTC), None,
+    ]  # fmt: skip
+    assert reasons == {3: "field ts: 'Feb 30 2018 10:00:00' is not a time like Oct 10 2000 13:55:36"}
+
+
+@pytest.mark.parametrize(
+    ("line", "host", "program"),
+    [
+        ("<166>Oct 10 2018 12:34:56 gate CiscoASA[999]: %ASA-6-305011: x", "gate", "%ASA-6-305011"),
+        ("Oct 10 2018 12:34:56: %ASA-6-302013: x", "", "%ASA-6-302013"),
+        ("<134>Jan  1 2019 00:00:00 gate : %ASA-4-106023: x", "gate", "%ASA-4-106023"),
+        ("Apr 27 02:02:02 gate: %ASA-4-106023: x", "gate", "%ASA-4-106023"),
+        ("Oct 10 12:34:56 gate %FTD-6-302013: x", "gate", "%FTD-6-302013"),
+        ("<166>Oct 10 2018 12:34:56 UTC: %ASA-6-302013: x", "", "%ASA-6-302013"),
+        ("<189>45: *Mar  1 18:46:11.123: %SYS-5-CONFIG_I: x", "", "%SYS-5-CONFIG_I"),
+        ("Oct 10 2018 12:34:56 gate sshd[7]: x", "gate", "sshd"),
+    ],
+)
+def test_the_headers_that_cisco_writes(line: str, host: str, program: str) -> None:
+    found = {name: column.to_pylist()[0] for name, column in split_lines([line.encode()]).items()}
+    assert (found["host"], found["program"], found["message"]) == (host, program, "x")
 
 
 def test_a_file_over_new_year_has_both_years(tmp_path: Path) -> None:
