@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 Change = Callable[[pa.StringArray], pa.StringArray]
 
 _HEX = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{1,16})")
+_WHOLE = re.compile(r"-?\d{1,20}", re.ASCII)
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}|[0-9A-Fa-f]{12}")
 _CLOCK = re.compile(r"(?:(\d+)[d ]+)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 _UNITS = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
@@ -44,6 +45,16 @@ def read_hex(text: str) -> str:
     """Returns a hexadecimal number, with or without 0x, as a decimal one."""
     match = _HEX.fullmatch(text)
     return str(int(match[1], 16)) if match else text
+
+
+def read_number(text: str) -> str:
+    """Returns a hexadecimal number with 0x as a decimal one."""
+    return read_hex(text) if text[:2] in ("0x", "0X") else text
+
+
+def write_hex(text: str) -> str:
+    """Returns a whole number of 64 bits, with or without a sign, as a hexadecimal one with 0x."""
+    return f"0x{int(text) % (1 << 64):x}" if _WHOLE.fullmatch(text) else text
 
 
 def read_mac(text: str) -> str:
@@ -106,6 +117,8 @@ CHANGES: Mapping[str, Change] = {
     "lower": pc.utf8_lower,
     "upper": pc.utf8_upper,
     "hex": _distinct(read_hex),
+    "number": _distinct(read_number),
+    "to_hex": _distinct(write_hex),
     "mac": _distinct(read_mac),
     "seconds": _distinct(read_seconds),
     "protocol": _distinct(lambda text: _PROTOCOLS.get(text, text)),

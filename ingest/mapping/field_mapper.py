@@ -9,24 +9,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.convert import Reasons, text_column, text_list_column
+from watchfloor.ingest.columns.json_text import write_json
+from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.schema.definition import EXTRA_FIELD
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
 from watchfloor.schema.text import shorten_value
 
 from .conversions import CHANGES, replace_values
-from .field_rule import FieldRule, read_rules
+from .field_rule import ABSENT, FieldRule, read_rules
 from .patterns import PATTERN_COLUMN
 
-RawColumns = Mapping[str, pa.StringArray]
-"""Columns of texts by their raw names, null where a line has none."""
+RawColumns = Mapping[str, pa.Array]
+"""Columns of texts, or of lists of texts, by their raw names, null where a line has none."""
+_Kept = dict[int, dict[str, Any]]
+"""What ``extra`` keeps, by row and name."""
 _NOTHING = pa.scalar(None, pa.string())
 
 
@@ -44,10 +48,23 @@ class FieldMapper:
         """Returns True if a raw column makes a field or is kept in ``extra``."""
         return name in self._used or name not in self._ignored
 
-    def map_columns(self, raw: RawColumns, count: int, reasons: Reasons) -> dict[str, pa.Array]:
-        """Returns the columns of the fields that occur, of ``count`` rows, and adds a reason for each rejected row."""
+    @property
+    def wanted(self) -> dict[str, bool]:
+        """The raw names that fields are made from; true for those that are columns of lists where a format has such."""
+        fields = self._source.fields_by_name
+        return {
+            origin: fields[rule.name].is_list and rule.split is None for rule in self._rules for origin in rule.origins
+        }
+
+    def map_columns(
+        self, raw: RawColumns, count: int, reasons: Reasons, unknown: Mapping[int, Mapping[str, Any]] | None = None
+    ) -> dict[str, pa.Array]:
+        """Returns the columns of the fields that occur, of ``count`` rows, and adds a reason for each rejected row.
+
+        ``unknown`` are values, by row and name, of which no field is made, beside those in ``raw``.
+        """
         columns: dict[str, pa.Array] = {}
-        kept: dict[int, dict[str, str]] = defaultdict(dict)
+        kept: _Kept = defaultdict(dict)
         for rule in self._rules:
             text = _read_text(rule, raw, count)
             if text is None or text.null_count == len(text):
@@ -55,15 +72,14 @@ class FieldMapper:
             columns[rule.name] = self._convert(rule, text, kept, reasons)
         for name in raw:
             if name not in self._used and name not in self._ignored:
-                self._keep_unknown(name, raw[name], kept, reasons)
+                self._keep_column(name, raw[name], kept, reasons)
+        if unknown:
+            self._keep_values(unknown, kept, reasons)
         if kept:
-            texts = [orjson.dumps(kept[row]).decode() if row in kept else None for row in range(count)]
-            columns[EXTRA_FIELD] = pa.array(texts, pa.string())
+            columns[EXTRA_FIELD] = _extra_column(kept, count, reasons)
         return columns
 
-    def _convert(
-        self, rule: FieldRule, text: pa.StringArray, kept: dict[int, dict[str, str]], reasons: Reasons
-    ) -> pa.Array:
+    def _convert(self, rule: FieldRule, text: pa.Array, kept: _Kept, reasons: Reasons) -> pa.Array:
         """Converts a column of texts to the type of its field, and decides about those that do not fit."""
         field = self._source.fields_by_name[rule.name]
         misfits: Reasons = {}
@@ -75,21 +91,48 @@ class FieldMapper:
                 kept[row][rule.name] = text[row].as_py()
         return column
 
-    def _keep_unknown(self, name: str, text: pa.StringArray, kept: dict[int, dict[str, str]], reasons: Reasons) -> None:
+    def _keep_column(self, name: str, text: pa.StringArray, kept: _Kept, reasons: Reasons) -> None:
         """Keeps the values of a raw column that makes no field, or rejects the rows that have one."""
-        absent = self._source.parser.get("absent", ("", "-"))
+        absent = self._source.parser.get("absent", ABSENT)
         has_value = pc.and_kleene(text.is_valid(), pc.invert(pc.is_in(text, pa.array(absent, pa.string()))))
         for row in np.flatnonzero(has_value.to_numpy(zero_copy_only=False)).tolist():
-            value = text[row].as_py()
-            if self._keeps_extra:
-                kept[row][name] = value
-            else:
-                shown = f"{self._source.name} has no such field (its value is {shorten_value(value)})"
-                reasons.setdefault(row, f"column {name[:60]}: {shown}")
+            self._keep(row, name, text[row].as_py(), kept, reasons)
+
+    def _keep_values(self, unknown: Mapping[int, Mapping[str, Any]], kept: _Kept, reasons: Reasons) -> None:
+        """Keeps values that make no field, or rejects the rows that have one."""
+        absent = frozenset(self._source.parser.get("absent", ABSENT))
+        for row, values in unknown.items():
+            present = {name: value for name, value in values.items() if type(value) is not str or value not in absent}
+            if self._keeps_extra and present:
+                kept[row].update(present)
+                continue
+            for name, value in present.items():
+                self._keep(row, name, value, kept, reasons)
+
+    def _keep(self, row: int, name: str, value: Any, kept: _Kept, reasons: Reasons) -> None:
+        if self._keeps_extra:
+            kept[row][name] = value
+        else:
+            shown = f"{self._source.name} has no such field (its value is {shorten_value(value)})"
+            reasons.setdefault(row, f"column {name[:60]}: {shown}")
 
 
-def _read_text(rule: FieldRule, raw: RawColumns, count: int) -> pa.StringArray | None:
-    """Returns a field's column of texts, changed as its rule says; None if no raw column makes it."""
+def _extra_column(kept: _Kept, count: int, reasons: Reasons) -> pa.StringArray:
+    """Returns the column ``extra``, with a reason for each row whose values cannot be written."""
+    texts: list[str | None] = [None] * count
+    for row, values in kept.items():
+        try:
+            texts[row] = write_json(values)
+        except Unfit as error:
+            reasons.setdefault(row, str(error))
+    return pa.array(texts, pa.string())
+
+
+def _read_text(rule: FieldRule, raw: RawColumns, count: int) -> pa.Array | None:
+    """Returns a field's column of texts, or of lists of texts, changed as its rule says; None if it has no raw column.
+
+    Texts in lists are changed one by one.
+    """
     if rule.constant is not None:
         return pa.array([rule.constant]).take(pa.array(np.zeros(count, np.int64)))
     found = [_drop_absent(raw[origin], rule.absent) for origin in rule.origins if origin in raw]
@@ -99,6 +142,20 @@ def _read_text(rule: FieldRule, raw: RawColumns, count: int) -> pa.StringArray |
         text = pc.binary_join_element_wise(*found, rule.join) if len(found) > 1 else found[0]
     else:
         text = pc.coalesce(*found) if len(found) > 1 else found[0]
+    if pa.types.is_list(text.type):
+        elements = _change_texts(rule, _drop_absent(text.flatten(), rule.absent))
+        return pa.ListArray.from_arrays(_list_offsets(text), elements, mask=text.is_null())
+    return _change_texts(rule, text)
+
+
+def _list_offsets(lists: pa.ListArray) -> pa.Int32Array:
+    """Returns where each list begins and ends in the elements of all lists."""
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
+    return pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+
+
+def _change_texts(rule: FieldRule, text: pa.StringArray) -> pa.StringArray:
+    """Returns a column of texts, changed as a rule says."""
     if rule.pattern is not None:
         text = _match_group(text, rule.pattern)
     for name in rule.convert:
@@ -108,7 +165,9 @@ def _read_text(rule: FieldRule, raw: RawColumns, count: int) -> pa.StringArray |
     return text
 
 
-def _convert_texts(field: Field, rule: FieldRule, text: pa.StringArray, time_format: str, misfits: Reasons) -> pa.Array:
+def _convert_texts(field: Field, rule: FieldRule, text: pa.Array, time_format: str, misfits: Reasons) -> pa.Array:
+    if pa.types.is_list(text.type):
+        return text_list_column(field, text, rule.formats[0] if rule.formats else time_format, misfits)
     if rule.formats:
         return _convert_times(field, text, rule.formats, misfits)
     if field.is_list:
@@ -133,8 +192,10 @@ def _convert_times(field: Field, text: pa.StringArray, formats: Sequence[str], m
     return times
 
 
-def _drop_absent(text: pa.StringArray, absent: frozenset[str]) -> pa.StringArray:
-    """Returns a column without the texts that mean that there is no value."""
+def _drop_absent(text: pa.Array, absent: frozenset[str]) -> pa.Array:
+    """Returns a column without the texts that mean that there is no value. Lists stay as they are."""
+    if pa.types.is_list(text.type):
+        return text
     is_absent = pc.is_in(text, pa.array(sorted(absent), pa.string()))
     return pc.if_else(is_absent, _NOTHING, text) if pc.any(is_absent).as_py() else text
 

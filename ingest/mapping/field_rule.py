@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from watchfloor.schema.definition import EXTRA_FIELD
+from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
 
-_ABSENT = ("", "-")
+ABSENT = ("", "-")
 """Texts that mean that there is no value, where a definition names none."""
+_TRUTH = {"true": "T", "false": "F", "True": "T", "False": "F"}
+"""What bool fields make of texts, where a definition says nothing else."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,9 @@ def read_rules(source: Source) -> list[FieldRule]:
     """Returns a rule for each field of a source except the one for unknown fields."""
     parser = source.parser
     told: Mapping[str, Mapping[str, Any]] = parser.get("fields", {})
-    absent = parser.get("absent", _ABSENT)
+    absent = parser.get("absent", ABSENT)
     return [
-        _read_rule(f.name, told.get(f.name, {}), absent, f.name == source.time_field)
+        _read_rule(f, told.get(f.name, {}), absent, f.name == source.time_field)
         for f in source.fields
         if f.name != EXTRA_FIELD or source.unknown_fields != "extra"
     ]
@@ -52,10 +55,10 @@ def find_rule(source: Source, name: str) -> FieldRule:
     return next(rule for rule in read_rules(source) if rule.name == name)
 
 
-def _read_rule(name: str, told: Mapping[str, Any], absent: tuple[str, ...], is_time: bool) -> FieldRule:
-    origins = told.get("from", name)
+def _read_rule(of: Field, told: Mapping[str, Any], absent: tuple[str, ...], is_time: bool) -> FieldRule:
+    origins = told.get("from", of.name)
     return FieldRule(
-        name=name,
+        name=of.name,
         origins=() if "constant" in told else (origins,) if isinstance(origins, str) else tuple(origins),
         absent=frozenset(told.get("absent", absent)),
         join=told.get("join"),
@@ -63,7 +66,7 @@ def _read_rule(name: str, told: Mapping[str, Any], absent: tuple[str, ...], is_t
         pattern=told.get("pattern"),
         convert=tuple(told.get("convert", ())),
         scale=told.get("scale"),
-        values=told.get("values", {}),
+        values=told.get("values", _TRUTH if of.scalar is FieldType.BOOL else {}),
         split=told.get("split"),
         formats=tuple(told.get("format", ())),
         is_required=is_time or told.get("required", False),

@@ -85,6 +85,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "ingest/formats/text",
         "ingest/formats/json",
         "ingest/formats/eve",
+        "ingest/formats/windows",
         "ingest/formats/zeek",
         "ingest/formats",
         "ingest/reading",

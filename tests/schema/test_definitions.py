@@ -43,6 +43,7 @@ def test_what_ships() -> None:
             f"syslog.{program}"
             for program in ("messages", "sshd", "sudo", "su", "cron", "kernel", "postfix", "dovecot")
         ),
+        *(f"windows.{log}" for log in ("security", "sysmon", "powershell", "defender", "system", "application")),
         *("proxy.events", "dns.events", "netflow.events", "auth.events"),
         *(f"suricata.{kind}" for kind in eve),
     }

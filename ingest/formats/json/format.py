@@ -12,13 +12,15 @@ from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 
+from .json_keys import find_by_keys
 from .json_lines import JsonParser
+from .json_mapped import is_mapped
 from .json_time import JsonTimeFinder
 from .json_values import decode_records
 
 
 class JsonFormat:
-    """JSON lines of one source, which the user names or a definition fits."""
+    """JSON lines of one source, which the user names, or which a definition fits by its keys or fields."""
 
     name = "json"
     family = ""
@@ -27,6 +29,8 @@ class JsonFormat:
     def match(self, sample: FileSample, sources: Mapping[str, Source]) -> Match:
         if not sample.is_json:
             return Match.NONE
+        if find_by_keys(decode_records(sample.lines), sources.values()):
+            return Match.CONTENT
         fitting = fitting_sources(sample, sources)
         if len(fitting) != 1:
             return Match.SHAPE
@@ -37,7 +41,7 @@ class JsonFormat:
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
         if feed is not None:
             return describe_feed(feed, sources)
-        fitting = fitting_sources(sample, sources)
+        fitting = find_by_keys(decode_records(sample.lines), sources.values()) or fitting_sources(sample, sources)
         if len(fitting) == 1:
             return describe_feed(fitting[0].name, sources)
         which = f"the sources {', '.join(s.name for s in fitting)} all fit" if fitting else "no known source fits"
@@ -68,6 +72,8 @@ def fitting_sources(sample: FileSample, sources: Mapping[str, Source]) -> list[S
         for source in sources.values()
         if records
         and source.parser["format"] == "json"
+        and not is_mapped(source)
+        and "keys" not in source.parser
         and all(source.time_field in record for record in records)
         and keys <= {name for f in source.fields for name in (f.name, f.name.partition(".")[0])}
         and (source.name not in shipped or keys >= set(shipped[source.name].fields_by_name))

@@ -1,4 +1,7 @@
-"""Parses JSON lines of one source with the fast reader, and the lines that it does not accept with the slow one."""
+"""Parses JSON lines of one source with the fast reader, and the lines that it does not accept with the slow one.
+
+Lines of a source whose definition says how its fields are made go another way (``json_mapped``).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
 from watchfloor.schema.source import Source
 
 from .json_fast import FastJsonReader
+from .json_mapped import MappedRecords, is_mapped
 from .json_values import PLAIN, FieldNaming, Record, decode_object, flatten_record, value_columns
 
 
@@ -55,7 +59,7 @@ class JsonParser:
     ordered = False
 
     def __init__(self, source: Source) -> None:
-        self._reader = JsonRowReader(source)
+        self._reader = MappedRecords(source) if is_mapped(source) else JsonRowReader(source)
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         return parse_lines(chunk, self._reader.read_rows)

@@ -17,6 +17,7 @@ import orjson
 import pyarrow as pa
 
 from watchfloor.ingest.columns.convert import Reasons, convert_texts
+from watchfloor.ingest.columns.json_text import write_json
 from watchfloor.ingest.columns.scalars import (
     EPOCH_UNITS,
     INT64_MAX,
@@ -117,19 +118,8 @@ def flatten_record(source: Source, value: Record, naming: FieldNaming) -> Record
         name = next(iter(unknown))
         raise Unfit(f"field {name[:60]}: {source.name} has no such field (its value is {shorten_value(unknown[name])})")
     if unknown:
-        known[EXTRA_FIELD] = _extra_text(unknown)
+        known[EXTRA_FIELD] = write_json(unknown)
     return known
-
-
-def _extra_text(unknown: Record) -> str:
-    """Returns unknown fields as JSON text."""
-    try:
-        return orjson.dumps(unknown, default=_plain_number).decode()
-    except TypeError:  # integers over 64 bits, or lists nested deep
-        try:
-            return json.dumps(unknown, default=_plain_number, ensure_ascii=False, separators=(",", ":"))
-        except RecursionError:
-            raise Unfit("not JSON that can be kept: it is nested too deep") from None
 
 
 def value_columns(source: Source, records: Sequence[Record], reasons: Reasons) -> dict[str, pa.Array]:
@@ -264,12 +254,6 @@ def _describe_kind(value: Any) -> str:
         case list():
             return "a JSON array"
     return "a JSON object"
-
-
-def _plain_number(value: Any) -> Any:
-    """Returns a ``Decimal`` inside ``extra`` as a float, or as text if no float holds it."""
-    number = float(value)
-    return number if math.isfinite(number) else str(value)
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> Record:
