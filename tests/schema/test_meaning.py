@@ -36,11 +36,19 @@ SHARED = {
     "zeek.files": {"related.ip": 2},
     "zeek.ftp": {"related.ip": 2},
     "zeek.notice": {"source.ip": 2, "destination.ip": 2, "destination.port": 2},  # of the connection, and of the notice
-    "suricata.dns": {"dns.answers.data": 6, "dns.resolved_ip": 2},  # one field for each type of answer
     # Who acts and on whom; logons and connections; of programs that start and of those that do something.
     "windows.security": dict.fromkeys(
         ("user.name", "user.domain", "user.id", "related.hosts", "source.ip", "source.port", "process.executable"), 2
     ),
+    "suricata.dns": {  # of the versions of the record, and one field for each type of answer
+        "dns.question.name": 2,
+        "dns.question.type": 2,
+        "dns.answers.ttl": 2,
+        "dns.answers.data": 7,
+        "dns.resolved_ip": 2,
+    },
+    "suricata.arp": {"source.ip": 2, "destination.ip": 2},
+    "suricata.dhcp": {"related.ip": 5},
     "suricata.smtp": {"email.from.address": 2, "email.to.address": 2},  # of the envelope, and of the letter
 }
 """The ECS names that several fields of a shipped definition have."""

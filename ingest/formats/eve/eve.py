@@ -18,6 +18,8 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.schema.text import shorten_value
 
+from .object_lists import ObjectLists
+
 TYPE_KEY = "event_type"
 _NAMING = FieldNaming({}, frozenset({TYPE_KEY}))
 _PLAIN_SOURCE = "suricata.anomaly"
@@ -32,6 +34,7 @@ class EveParser:
     def __init__(self, resolve: ResolveSource, fixed: Source | None = None) -> None:
         self._resolve, self._fixed = resolve, fixed
         self._sources: dict[str, Source | str] = {}  # by type; a text says why there is no source
+        self._lists: dict[str, ObjectLists] = {}
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         return parse_lines(chunk, self._read_rows)
@@ -44,6 +47,7 @@ class EveParser:
                 value = decode_line(rows.line_at(row))
                 source = self._find_source(value)
                 record = flatten_record(source, value, _NAMING if self._fixed is None else FieldNaming({}))
+                record = {**self._find_members(source, value), **record}
             except Unfit as error:
                 parsed.rejected.append(rows.reject_line(row, str(error)))
                 continue
@@ -52,6 +56,12 @@ class EveParser:
             records.append(record)
         for source, places, records in groups.values():
             _add_events(source, rows.select(np.array(places, np.int64)), records, parsed)
+
+    def _find_members(self, source: Source, value: Record) -> Record:
+        lists = self._lists.get(source.name)
+        if lists is None:
+            lists = self._lists[source.name] = ObjectLists(source)
+        return lists.find_members(value)
 
     def _find_source(self, value: Record) -> Source:
         """Returns the source of a record by its type. Raises ``Unfit`` if it has no type or none can be made."""
