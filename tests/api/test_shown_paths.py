@@ -131,6 +131,8 @@ def test_a_path_is_taken_as_it_is_and_as_it_is_shown(
     "arguments",
     [
         ["sources", "check", "{}"],
+        ["sources", "infer", "{}"],
+        ["sources", "try", "{}", "{}"],
         ["replay", "{}", "--rate", "5"],
         ["--config", "{}", "down"],
         ["--home", "{}", "down"],

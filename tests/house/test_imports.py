@@ -92,6 +92,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "ingest/maintenance",
         "ingest/worker",
         "ingest/intake",
+        "ingest/authoring",
     ),
     "query": (
         "query/texts",
@@ -109,6 +110,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "api/formats",
         "api/records",
         "api/cli/terminal",
+        "api/cli/definitions",
         "api/client",
         "api/rest/base",
         "api/rest/answers",

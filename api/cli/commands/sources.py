@@ -6,10 +6,11 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from watchfloor.api.cli.definitions import proposal, trial
+from watchfloor.api.cli.definitions.files import read_definition
 from watchfloor.api.cli.terminal.command_group import AddCommand
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
-from watchfloor.schema.files.paths import describe_error, find_named_path, show_path
 
 if TYPE_CHECKING:
     from watchfloor.schema.source import Source
@@ -20,10 +21,18 @@ POSITION = 20
 def register(add: AddCommand) -> None:
     parser = add("sources", list_sources, "the sources that are known; their definitions")
     add_format(parser)
-    actions = parser.add_subparsers(metavar="[show NAME | check FILE | add FILE | index NAME FIELD]")
+    actions = parser.add_subparsers(
+        metavar="[show NAME | infer FILE | try FILE LOG | check FILE | add FILE | index NAME FIELD]"
+    )
     show = actions.add_parser("show", help="print a source's definition", allow_abbrev=False)
     show.add_argument("name", metavar="NAME")
     show.set_defaults(run=show_source)
+    proposal.add_arguments(
+        actions.add_parser("infer", help="propose a definition for a file; needs no store", allow_abbrev=False)
+    )
+    trial.add_arguments(
+        actions.add_parser("try", help="read a file by a definition file; needs no store", allow_abbrev=False)
+    )
     check = actions.add_parser("check", help="check a definition file; needs no store", allow_abbrev=False)
     check.add_argument("file", metavar="FILE")
     check.set_defaults(run=check_definition)
@@ -87,7 +96,7 @@ def list_kinds(source: Source) -> list[str]:
 
 def check_definition(args: Namespace) -> None:
     """Checks a definition file and prints its outline. Raises ``DefinitionError`` if it is not valid."""
-    source, shown = _read_definition(args.file)
+    source, shown = read_definition(args.file)
     print_message(f"{shown}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed_fields)} indexed")
 
 
@@ -95,7 +104,7 @@ def add_source(args: Namespace) -> None:
     """Adds a source from a definition file. Raises ``DefinitionError`` if it would change the stored layout."""
     from watchfloor.schema.errors import DefinitionError
 
-    source, shown = _read_definition(args.file)
+    source, shown = read_definition(args.file)
     with open_store(read_settings(args), role="ingest") as store:
         known = store.catalog.read_sources().get(source.name, source)
         if "layout" in source.definition and known.layout != source.layout:
@@ -130,18 +139,3 @@ def index_field(args: Namespace) -> None:
         start = format_moment(from_micros(index.covers_from))
         since = f"events since {start}; older ones are filtered" if index.covers_from else "all events"
         print_message(f"{args.name}: {args.field} is {index.kind.value} for {since}")
-
-
-def _read_definition(file: str) -> tuple[Source, str]:
-    """Returns the source that a file defines, and the file's path as it is shown."""
-    from watchfloor.ingest.formats.registry import check_format
-    from watchfloor.schema.definition import parse_definition
-    from watchfloor.schema.errors import DefinitionError
-
-    path = find_named_path(file)
-    shown = show_path(path)
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise DefinitionError(f"{shown}: cannot be read: {describe_error(error)}") from None
-    return check_format(parse_definition(text, shown), shown), shown

@@ -20,7 +20,20 @@ from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.encoding.keys import source_namespace
 
 OPERATING = {
-    *("up", "down", "status", "sources check", "sources add", "sources index", "master", "worker", "load", "compact"),
+    *(
+        "up",
+        "down",
+        "status",
+        "sources check",
+        "sources infer",
+        "sources try",
+        "sources add",
+        "sources index",
+        "master",
+        "worker",
+        "load",
+        "compact",
+    ),
     *("items", "quarantine", "quarantine list", "quarantine show", "quarantine retry"),
     *("lists put", "lists remove", "metrics"),
     *("serve", "token", "token list", "token create", "token rotate", "token revoke"),
