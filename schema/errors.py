@@ -8,7 +8,8 @@ WatchfloorError
 │   ├── UnknownSourceError, UnknownListError, UnknownEventError, UnknownLineError, UnknownSearchError
 │   ├── TimeRangeError
 │   ├── DefinitionError      a source definition that breaks its schema
-│   └── InputFileError       a log file that cannot be read, or whose kind is not known
+│   ├── InputFileError       a log file that cannot be read, or whose kind is not known
+│   └── RuleError            a Sigma rule that cannot be read or converted
 ├── OperatorError            the installation must change (REST: 503; command line: exit 3)
 │   ├── StoreError           Accumulo is down, or refused a write: names the table and the cause
 │   ├── QueueError           Kafka is down
@@ -115,6 +116,10 @@ class DefinitionError(UserError):
 
 class InputFileError(UserError):
     """A log file that cannot be read, or whose kind is not known."""
+
+
+class RuleError(UserError):
+    """A Sigma rule that cannot be read or converted."""
 
 
 class OperatorError(WatchfloorError):

@@ -34,31 +34,29 @@ def filter_rows(table: pa.Table, where: f.Filter, types: Types) -> pa.Table:
 
     ``types`` are the types of the columns' values, by name.
     """
-    return table.filter(pa.array(_find_rows(table, where, types)))
+    return table.filter(pa.array(find_rows(table, where, types)))
 
 
-def _find_rows(table: pa.Table, tree: f.Filter, types: Types) -> np.ndarray:
-    """Returns for each row whether a filter holds."""
+def find_rows(table: pa.Table, tree: f.Filter, types: Types) -> np.ndarray:
+    """Returns for each row whether a filter holds; as ``filter_rows`` otherwise."""
     match tree:
         case f.And(children):
-            return np.logical_and.reduce([_find_rows(table, child, types) for child in children])
+            return np.logical_and.reduce([find_rows(table, child, types) for child in children])
         case f.Or(children):
-            return np.logical_or.reduce([_find_rows(table, child, types) for child in children])
+            return np.logical_or.reduce([find_rows(table, child, types) for child in children])
         case f.Not(child):
-            return ~_find_rows(table, child, types)
+            return ~find_rows(table, child, types)
         case f.Compare(field, "!=", value):
-            return ~_find_rows(table, f.Compare(field, "=", value), types)
+            return ~find_rows(table, f.Compare(field, "=", value), types)
         case f.ExpressionCompare(left, "!=", right):
-            return ~_find_rows(table, f.ExpressionCompare(left, "=", right), types)
+            return ~find_rows(table, f.ExpressionCompare(left, "=", right), types)
         case f.ExpressionCompare(left, op, right):
             rows = table.select(sorted(f.list_fields(tree))).to_pylist()
             return np.array([compare_values(left, op, right, row, types) for row in rows], bool)
-        case f.ExpressionTest(expression, condition):
-            rows = table.select(sorted(f.list_fields(tree))).to_pylist()
-            values = [list(evaluate(expression, row, types)) or None for row in rows]
-            kind = ARROW_TYPES[find_type(expression, types)]
-            # The condition is on a field without a name.
-            return _find_rows(pa.table({"": pa.array(values, pa.list_(kind))}), condition, types)
+        case f.ExpressionTest():
+            names = f.list_fields(tree)
+            is_plain = len(names) == 1 and pa.types.is_string(table.column(*names).type)
+            return (_test_distinct_rows if is_plain else _test_expression)(table, tree, types)
     column = table.column(tree.field)
     if isinstance(tree, f.Exists):
         return _to_mask(pc.is_valid(column))
@@ -71,6 +69,23 @@ def _find_rows(table: pa.Table, tree: f.Filter, types: Types) -> np.ndarray:
         found[start + rows[_to_mask(_test_values(pc.list_flatten(chunk), tree))]] = True
         start += len(chunk)
     return found
+
+
+def _test_expression(table: pa.Table, tree: f.ExpressionTest, types: Types) -> np.ndarray:
+    """Returns for each row whether a condition holds for the value of an expression."""
+    rows = table.select(sorted(f.list_fields(tree))).to_pylist()
+    values = [list(evaluate(tree.expression, row, types)) or None for row in rows]
+    kind = ARROW_TYPES[find_type(tree.expression, types)]
+    # The condition is on a field without a name.
+    return find_rows(pa.table({"": pa.array(values, pa.list_(kind))}), tree.condition, types)
+
+
+def _test_distinct_rows(table: pa.Table, tree: f.ExpressionTest, types: Types) -> np.ndarray:
+    """Returns as ``_test_expression`` does, for an expression on one field of strings; tests each distinct one once."""
+    (name,) = f.list_fields(tree)
+    encoded = table.column(name).combine_chunks().dictionary_encode()
+    results = _test_expression(pa.table({name: encoded.dictionary}), tree, types)
+    return _to_mask(pa.array(results).take(encoded.indices))
 
 
 def _to_mask(values: pa.Array | pa.ChunkedArray) -> np.ndarray:

@@ -34,6 +34,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "schema/filter/syntax",
         "schema/filter/expressions",
         "schema/filter",
+        "schema/filter/sigma",
         "schema/lists",
         "schema/stats",
         "schema/settings",

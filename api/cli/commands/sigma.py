@@ -1,0 +1,143 @@
+"""``watchfloor sigma``: Sigma rules as filters over the sources that they mean."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
+from watchfloor.api.cli.terminal.context import open_service, open_store, print_message, read_settings
+from watchfloor.api.cli.terminal.rows import add_format, add_range, print_rows
+
+if TYPE_CHECKING:
+    from watchfloor.query.service import QueryService
+    from watchfloor.schema.filter.sigma.convert import ConvertedRule, SourceFilter
+    from watchfloor.schema.filter.sigma.rule_file import RuleEntry
+    from watchfloor.schema.source import Source
+
+POSITION = 65
+CHECK_COLUMNS = ("file", "title", "id", "level", "converted", "sources", "reason")
+
+
+def register(add: AddCommand) -> None:
+    parser = add("sigma", lambda args: parser.error("name an action: check or explain"), "Sigma rules as filters")
+    actions = parser.add_subparsers(metavar="[check RULES… | explain RULE]")
+    check = actions.add_parser("check", help="which rules can be run, over which sources", allow_abbrev=False)
+    _add_rules(check)
+    check.add_argument("--failed", action="store_true", help="print only the rules that cannot be run")
+    add_format(check)
+    check.set_defaults(run=check_rules)
+    explain = actions.add_parser("explain", help="a rule's filter for each source, as text", allow_abbrev=False)
+    _add_rules(explain)
+    explain.add_argument("--plan", action="store_true", help="how the store would answer it, too")
+    add_range(explain)
+    explain.set_defaults(run=explain_rules)
+
+
+def _add_rules(parser: ArgumentParser) -> None:
+    parser.add_argument("rules", metavar="RULES", nargs="+", help="files of rules, or folders of them")
+    parser.add_argument("--store", action="store_true", help="the sources of the store, not those that ship")
+
+
+def check_rules(args: Namespace) -> int:
+    """Prints for each rule whether it can be run; the exit status is PARTLY if one cannot."""
+    from watchfloor.schema.filter.sigma.rule_file import read_rules
+
+    known = _read_sources(args)
+    rows = [_check_entry(entry, known) for entry in read_rules(args.rules)]
+    converted = sum(row["converted"] for row in rows)
+    print_rows([row for row in rows if not (args.failed and row["converted"])], CHECK_COLUMNS, args.format)
+    share = f" ({converted / len(rows):.1%})" if rows else ""
+    print_message(f"{converted:,} of {len(rows):,} rules can be run{share}")
+    return OK if converted == len(rows) else PARTLY
+
+
+def explain_rules(args: Namespace) -> int:
+    """Prints the filters of rules; the exit status is PARTLY if a rule has none."""
+    from watchfloor.schema.filter.sigma.rule_file import read_rules
+
+    known = _read_sources(args)
+    entries = list(read_rules(args.rules))
+    if args.plan:
+        with open_service(args) as service:
+            return _print_explanations(entries, known, args, service)
+    return _print_explanations(entries, known, args, None)
+
+
+def _print_explanations(
+    entries: Iterable[RuleEntry], known: Mapping[str, Source], args: Namespace, service: QueryService | None
+) -> int:
+    from watchfloor.schema.errors import RuleError
+
+    status = OK
+    for number, entry in enumerate(entries):
+        about = ", ".join(filter(None, (entry.info.level, entry.info.id, entry.info.place)))
+        print(f"{chr(10) if number else ''}{entry.info.title} ({about})")
+        try:
+            for line in _list_explanation(_convert_entry(entry, known), args, service):
+                print(f"  {line}")
+        except RuleError as error:
+            status = PARTLY
+            print(f"  cannot be run: {error}")
+    return status
+
+
+def _list_explanation(rule: ConvertedRule, args: Namespace, service: QueryService | None) -> Iterable[str]:
+    for one in rule.filters:
+        yield one.source.name
+        yield f"  {one.text or 'all events'}"
+        yield from (f"  note: {note}" for note in one.notes)
+        if service is not None:
+            yield from (f"  {line}" for line in _explain_plan(one, args, service))
+    yield from (f"{name}\n    left out: {reason}" for name, reason in rule.left_out.items())
+
+
+def _explain_plan(one: SourceFilter, args: Namespace, service: QueryService) -> list[str]:
+    from watchfloor.api.requests import read_query_request
+    from watchfloor.schema.errors import UserError
+    from watchfloor.schema.filter.json_form import to_json
+
+    where = None if one.tree is None else to_json(one.tree)
+    request = read_query_request({"source": one.source.name, "where": where, "since": args.since, "until": args.until})
+    try:
+        return service.explain(request).to_text().splitlines()
+    except UserError as error:
+        return [f"no plan: {error}"]
+
+
+def _check_entry(entry: RuleEntry, known: Mapping[str, Source]) -> dict[str, Any]:
+    """Returns the row of a rule: its sources, or the reason why it has none."""
+    from watchfloor.schema.errors import RuleError
+
+    info = entry.info
+    row = {"file": info.place, "title": info.title, "id": info.id, "level": info.level}
+    try:
+        rule = _convert_entry(entry, known)
+    except RuleError as error:
+        return {**row, "converted": False, "reason": str(error)}
+    return {**row, "converted": True, "sources": ", ".join(one.source.name for one in rule.filters)}
+
+
+def _convert_entry(entry: RuleEntry, known: Mapping[str, Source]) -> ConvertedRule:
+    """Returns a rule as filters. Raises ``RuleError`` if it has none."""
+    from watchfloor.schema.errors import RuleError
+    from watchfloor.schema.filter.sigma.convert import convert_rule
+    from watchfloor.schema.filter.sigma.rule_file import ParsedRule, UnreadRule
+
+    if isinstance(entry, UnreadRule):
+        raise RuleError(entry.reason)
+    if not isinstance(entry, ParsedRule):
+        raise RuleError("correlation: it has no filter of its own; its rules have")
+    return convert_rule(entry, known)
+
+
+def _read_sources(args: Namespace) -> Mapping[str, Source]:
+    """Returns the sources that rules are converted for."""
+    from watchfloor.schema.definition import builtin_definitions
+
+    if not args.store:
+        return builtin_definitions()
+    with open_store(read_settings(args)) as store:
+        known: Mapping[str, Source] = store.catalog.read_sources()
+    return known
