@@ -13,18 +13,21 @@ from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 
 from .convert import Reasons
+from .leftovers import Leftovers, Misfits
 from .rows import Rows
 
 
 def event_batch(
-    source: Source, columns: Mapping[str, pa.Array], rows: Rows, reasons: Reasons
-) -> tuple[pa.RecordBatch, list[RejectedLine]]:
-    """Returns the events of ``rows``, and the rejected lines among them.
+    source: Source, columns: Mapping[str, pa.Array], rows: Rows, leftovers: Leftovers
+) -> tuple[pa.RecordBatch, list[RejectedLine], list[Misfits]]:
+    """Returns the events of ``rows``, the rejected lines among them, and the values that the events lack.
 
     ``columns`` has an array of ``len(rows)`` values for each field that occurs, of the field's Arrow type; absent
-    fields are null. A row is rejected if ``reasons`` has a reason for it, if it has no event time, or if its event time
-    is outside [1970-01-01, 2262-01-01).
+    fields are null. A row is rejected if ``leftovers`` has a reason for it, if it has no event time, or if its event
+    time is outside [1970-01-01, 2262-01-01).
     """
+    reasons = leftovers.reasons
+    columns = leftovers.add_extra(columns, len(rows))
     _check_time(source.time_field, columns.get(source.time_field), len(rows), reasons)
     schema = source.arrow_schema.append(pa.field(OFFSET_COLUMN, pa.int64()))
     arrays = [
@@ -33,10 +36,11 @@ def event_batch(
     ]
     batch = pa.RecordBatch.from_arrays([*arrays, pa.array(rows.offsets, pa.int64())], schema=schema)
     if not reasons:
-        return batch, []
+        return batch, [], leftovers.list_misfits(rows)
     keep = np.ones(len(rows), bool)
     keep[list(reasons)] = False
-    return batch.filter(pa.array(keep)), [rows.reject_line(row, reasons[row]) for row in sorted(reasons)]
+    rejected = [rows.reject_line(row, reasons[row]) for row in sorted(reasons)]
+    return batch.filter(pa.array(keep)), rejected, leftovers.list_misfits(rows)
 
 
 def _check_time(name: str, times: pa.Array | None, count: int, reasons: Reasons) -> None:

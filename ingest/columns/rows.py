@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from watchfloor.ingest.files.lines import Chunk, RejectedLine
+from watchfloor.schema.errors import InternalError
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -112,12 +113,16 @@ def cut_column(data: bytes, starts: Positions, ends: Positions) -> pa.StringArra
 
     An Arrow string array is one buffer and the offset at which each string ends. So the pieces and the gaps between
     them form an array over ``data`` without a copy. Taking every other element of it copies only the pieces.
+
+    Raises ``InternalError`` if the pieces are not in order: Arrow would read memory that is not its own.
     """
     count = len(starts)
     bounds = np.empty(2 * count + 1, np.int32)
     bounds[0:-1:2] = starts
     bounds[1::2] = ends
     bounds[-1] = len(data)
+    if bounds[0] < 0 or (bounds[1:] < bounds[:-1]).any():
+        raise InternalError("the pieces of a column of texts are not in order")
     whole = pa.StringArray.from_buffers(2 * count, pa.py_buffer(bounds), pa.py_buffer(data))
     return whole.take(pa.array(np.arange(0, 2 * count, 2, dtype=np.int64)))
 

@@ -3,7 +3,7 @@
 Other workers may share the items; the ledger shows the end of each.
 
 
-Iterate over a ``Load`` for its progress; ``result`` is there afterwards. Nothing is queued unless all files can be.
+Iterate over a ``Load`` for its progress; ``result`` is there afterwards.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from watchfloor.store.store import Store
 
 from .intake import Intake, Offer
 from .ledger_watcher import LedgerWatcher
-from .load_result import LoadProgress, LoadResult, file_result
-from .log_paths import expand_paths, sum_sizes
+from .load_result import LoadProgress, LoadResult, file_results
+from .log_paths import expand_paths, refuse_files, sum_sizes
 from .requeue import requeue_lost_items
 
 _TICK_SECONDS = 0.3
@@ -44,8 +44,9 @@ Long items save imports: each costs the servers the same for few events as for m
 class Load:
     """One load of files.
 
-    Raises ``InputFileError`` at once if any file cannot be loaded, ``StoreError`` or ``QueueError`` if a server is down
-    at the beginning. Later failures of servers are waited for and shown in ``LoadProgress.problem``.
+    Raises ``InputFileError`` at once if a file is not there, or if the kind of none is known; with ``is_strict`` if the
+    kind of any is not. Raises ``StoreError`` or ``QueueError`` if a server is down at the beginning. Later
+    failures of servers are waited for and shown in ``LoadProgress.problem``.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Load:
         *,
         workers: int = 1,
         again: bool = False,
+        is_strict: bool = False,
     ) -> None:
         """``paths`` may be patterns. ``feed`` names the kind of all files; ``workers`` 0 leaves the work to others."""
         self._paths = expand_paths(paths)
@@ -64,6 +66,8 @@ class Load:
                 settings, item_bytes=bulk_item_bytes(settings.item_bytes, sum_sizes(self._paths), workers)
             )
         self._settings, self._feed, self._workers, self._again = settings, feed, workers, again
+        self._is_strict = is_strict
+        self._unread: list[str] = []
         self._began = time.monotonic()
         self._result: LoadResult | None = None
 
@@ -88,19 +92,23 @@ class Load:
             stack.callback(ledger.close)
             producer = stack.enter_context(ItemProducer(self._settings))
             intake = Intake(store, ledger, producer)
-            sniffed = _sniff_all(intake, self._paths, self._feed)
-            total = sum_sizes(self._paths)
+            sniffed = self._sniff_files(intake)
+            total = sum_sizes(list(sniffed))
             offers: list[Offer] = []
             yield self._make_progress("queueing", offers, {}, total)
-            intake.register_sources(sniffed)
+            intake.register_sources(sniffed.values())
 
             @cache
             def waiting() -> Waiting:
                 return read_waiting_items(self._settings)
 
-            for path in self._paths:
+            for path in sniffed:
                 yield self._make_progress("queueing", offers, {}, total)
-                offers.append(intake.offer_file(path, self._feed, again=self._again, waiting=waiting))
+                try:
+                    offers.append(intake.offer_file(path, self._feed, again=self._again, waiting=waiting))
+                except InputFileError as error:  # it has changed since it was looked at
+                    self._unread.append(str(error))
+                    continue
                 if offers[-1].has_open:
                     pool.restart_dead()
             watcher, next_look = LedgerWatcher(self._settings, offers), time.monotonic() + _REQUEUE_SECONDS
@@ -122,10 +130,21 @@ class Load:
                     raise StackError(f"the load's workers die as soon as they start; see {show_path(self.log_file)}")
                 yield self._make_progress("loading", offers, watcher.rows, total, self._find_problem(watcher))
                 watcher.wait(_TICK_SECONDS)
-            self._result = LoadResult(
-                tuple(file_result(offer, watcher.rows) for offer in offers), time.monotonic() - self._began
-            )
+            seconds = time.monotonic() - self._began
+            self._result = LoadResult(file_results(offers, watcher.rows), seconds, tuple(self._unread))
             yield self._make_progress("done", offers, watcher.rows, total)
+
+    def _sniff_files(self, intake: Intake) -> dict[str, SniffResult]:
+        """Looks at every file before any is queued, and returns those whose kind is known, by their paths."""
+        sniffed: dict[str, SniffResult] = {}
+        for path in self._paths:
+            try:
+                sniffed[path] = intake.sniff_file(path, self._feed)
+            except InputFileError as error:
+                self._unread.append(str(error))
+        if self._is_strict or not sniffed:
+            refuse_files(self._unread)
+        return sniffed
 
     def _find_problem(self, watcher: LedgerWatcher) -> str:
         """Returns what the load waits for besides its workers; empty if nothing is wrong."""
@@ -159,16 +178,3 @@ def bulk_item_bytes(item_bytes: int, size: int, workers: int) -> int:
     if workers < 2:
         return alone if workers else shared
     return min(max(size // (2 * workers), shared), alone)
-
-
-def _sniff_all(intake: Intake, paths: Sequence[str], feed: str | None) -> list[SniffResult]:
-    """Looks at every file before any is queued."""
-    problems, sniffed = [], []
-    for path in paths:
-        try:
-            sniffed.append(intake.sniff_file(path, feed))
-        except InputFileError as error:
-            problems.append(str(error))
-    if problems:
-        raise InputFileError("; ".join(problems))
-    return sniffed

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from watchfloor.ingest.records.ledger import LedgerRow
 from watchfloor.schema.files.paths import show_path
@@ -32,7 +33,8 @@ class LoadProgress:
 class FileResult:
     """The outcome for one file; lines = events + quarantined.
 
-    ``skipped``: all of it was loaded before. ``failed`` holds the reasons of items that failed.
+    ``is_known``: all of it was loaded before, or is in another file of the load. ``failed`` holds the reasons of items
+    that failed. ``misfits`` counts, by source and field, the values that are not of their field's type.
     """
 
     path: str
@@ -41,8 +43,9 @@ class FileResult:
     events: int
     quarantined: int
     entries: int
-    skipped: bool
+    is_known: bool
     failed: tuple[str, ...]
+    misfits: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
@@ -51,27 +54,35 @@ class FileResult:
     @property
     def has_no_lines(self) -> bool:
         """True if the file was read and is empty, or has only blank lines and header lines."""
-        return not self.lines and not self.skipped and not self.failed
+        return not self.lines and not self.is_known and not self.failed
 
 
 @dataclass(frozen=True)
 class LoadResult:
-    """The outcome of a load, and its totals."""
+    """The outcome of a load, and its totals, in which files that are known do not count.
+
+    ``unread`` says of each file that was left out, because its kind is not known, why.
+    """
 
     files: tuple[FileResult, ...]
     seconds: float
+    unread: tuple[str, ...] = ()
+
+    @property
+    def new_files(self) -> tuple[FileResult, ...]:
+        return tuple(f for f in self.files if not f.is_known)
 
     @property
     def bytes(self) -> int:
-        return sum(f.bytes for f in self.files)
+        return sum(f.bytes for f in self.new_files)
 
     @property
     def events(self) -> int:
-        return sum(f.events for f in self.files)
+        return sum(f.events for f in self.new_files)
 
     @property
     def quarantined(self) -> int:
-        return sum(f.quarantined for f in self.files)
+        return sum(f.quarantined for f in self.new_files)
 
     @property
     def lines(self) -> int:
@@ -79,7 +90,12 @@ class LoadResult:
 
     @property
     def entries(self) -> int:
-        return sum(f.entries for f in self.files)
+        return sum(f.entries for f in self.new_files)
+
+    @property
+    def misfits(self) -> Mapping[tuple[str, str], int]:
+        """The number of values, by source and field, that are kept in ``extra`` as they are not of the field's type."""
+        return sum((Counter(f.misfits) for f in self.new_files), Counter())
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -87,13 +103,27 @@ class LoadResult:
 
     @property
     def clean(self) -> bool:
-        """True if every line became an event."""
-        return not self.quarantined and not self.failed
+        """True if every line of every file is an event, be it since an earlier load."""
+        return not self.unread and not self.failed and not any(f.quarantined for f in self.files)
 
 
-def file_result(offer: Offer, rows: Mapping[bytes, LedgerRow]) -> FileResult:
-    """Returns the outcome for an offered file. ``rows`` are the ledger's rows by item identity."""
+def file_results(offers: Collection[Offer], rows: Mapping[bytes, LedgerRow]) -> tuple[FileResult, ...]:
+    """Returns the outcomes for the files of a load. ``rows`` are the ledger's rows by item identity."""
+    results, seen = [], set[bytes]()
+    for offer in offers:
+        items = {item.item_id for item in offer.items}
+        results.append(_file_result(offer, rows, items <= seen))
+        seen |= items
+    return tuple(results)
+
+
+def _file_result(offer: Offer, rows: Mapping[bytes, LedgerRow], is_copy: bool) -> FileResult:
+    """Returns the outcome for an offered file. ``is_copy``: other files of the load have all that it has."""
     own = [rows[item.item_id] for item in offer.items if item.item_id in rows]
+    misfits: Counter[tuple[str, str]] = Counter()
+    for row in own:
+        for source, fields in row.misfits.items():
+            misfits.update({(source, name): count for name, count in fields.items()})
     return FileResult(
         offer.path,
         len(offer.items),
@@ -101,10 +131,11 @@ def file_result(offer: Offer, rows: Mapping[bytes, LedgerRow]) -> FileResult:
         sum(row.events for row in own),
         sum(row.quarantined for row in own),
         sum(row.entries for row in own),
-        not offer.queued and (bool(offer.items) or offer.grown),
+        not offer.queued and (bool(offer.items) or offer.grown) and (is_copy or not offer.has_open),
         tuple(
             row.reason if show_path(row.path) in row.reason else f"{show_path(row.path)}: {row.reason}"
             for row in own
             if row.state == "failed"
         ),
+        misfits,
     )

@@ -11,6 +11,8 @@ from watchfloor.ingest.files.open_file import open_log_file, resolve_path
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import find_path, show_path
 
+_MOST_SHOWN = 20
+
 
 def expand_paths(paths: Sequence[str | Path]) -> tuple[str, ...]:
     """Returns the files that paths and patterns name, each once, with links in the paths resolved.
@@ -35,11 +37,17 @@ def expand_paths(paths: Sequence[str | Path]) -> tuple[str, ...]:
                 found[path] = None
             except InputFileError as error:
                 problems.append(str(error))
-    if problems:
-        raise InputFileError("; ".join(problems))
+    refuse_files(problems)
     if not found:
         raise InputFileError("no files were named")
     return tuple(found)
+
+
+def refuse_files(problems: Sequence[str]) -> None:
+    """Raises ``InputFileError`` with the problems of files, if there are any."""
+    if problems:
+        more = f"; and {len(problems) - _MOST_SHOWN:,} more files" if len(problems) > _MOST_SHOWN else ""
+        raise InputFileError("; ".join(problems[:_MOST_SHOWN]) + more)
 
 
 def sum_sizes(paths: Sequence[str]) -> int:

@@ -1,13 +1,10 @@
 """Makes the typed columns of a source from raw columns of texts.
 
-A text that does not fit its field's type is kept in ``extra`` under the field's name, where the source has such a
-field, and the event goes without the value. Only the time, and fields that the definition marks as required, reject
-the line; in a source without ``extra`` every field does.
+What becomes no value of a field is left over (``columns/leftovers.py``).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,12 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.convert import Reasons, text_column, text_list_column
-from watchfloor.ingest.columns.json_text import write_json
-from watchfloor.ingest.columns.scalars import Unfit
-from watchfloor.schema.definition import EXTRA_FIELD
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
-from watchfloor.schema.text import shorten_value
 
 from .conversions import CHANGES, replace_values
 from .field_rule import ABSENT, FieldRule, read_rules
@@ -29,8 +23,6 @@ from .patterns import PATTERN_COLUMN
 
 RawColumns = Mapping[str, pa.Array]
 """Columns of texts, or of lists of texts, by their raw names, null where a line has none."""
-_Kept = dict[int, dict[str, Any]]
-"""What ``extra`` keeps, by row and name."""
 _NOTHING = pa.scalar(None, pa.string())
 
 
@@ -42,7 +34,6 @@ class FieldMapper:
         self._rules = read_rules(source)
         self._ignored = frozenset({*source.parser.get("ignore", ()), PATTERN_COLUMN})
         self._used = {origin for rule in self._rules for origin in rule.origins}
-        self._keeps_extra = source.unknown_fields == "extra"
 
     def is_wanted(self, name: str) -> bool:
         """Returns True if a raw column makes a field or is kept in ``extra``."""
@@ -56,76 +47,40 @@ class FieldMapper:
             origin: fields[rule.name].is_list and rule.split is None for rule in self._rules for origin in rule.origins
         }
 
-    def map_columns(
-        self, raw: RawColumns, count: int, reasons: Reasons, unknown: Mapping[int, Mapping[str, Any]] | None = None
-    ) -> dict[str, pa.Array]:
-        """Returns the columns of the fields that occur, of ``count`` rows, and adds a reason for each rejected row.
-
-        ``unknown`` are values, by row and name, of which no field is made, beside those in ``raw``.
-        """
+    def map_columns(self, raw: RawColumns, count: int, leftovers: Leftovers) -> dict[str, pa.Array]:
+        """Returns the columns of the fields that occur, of ``count`` rows, and adds what is left over."""
         columns: dict[str, pa.Array] = {}
-        kept: _Kept = defaultdict(dict)
         for rule in self._rules:
             text = _read_text(rule, raw, count)
             if text is None or text.null_count == len(text):
                 continue
-            columns[rule.name] = self._convert(rule, text, kept, reasons)
+            columns[rule.name] = self._convert(rule, text, leftovers)
         for name in raw:
             if name not in self._used and name not in self._ignored:
-                self._keep_column(name, raw[name], kept, reasons)
-        if unknown:
-            self._keep_values(unknown, kept, reasons)
-        if kept:
-            columns[EXTRA_FIELD] = _extra_column(kept, count, reasons)
+                self._keep_unknown(name, raw[name], leftovers)
         return columns
 
-    def _convert(self, rule: FieldRule, text: pa.Array, kept: _Kept, reasons: Reasons) -> pa.Array:
-        """Converts a column of texts to the type of its field, and decides about those that do not fit."""
+    def add_unknown(self, unknown: Mapping[int, Mapping[str, Any]], leftovers: Leftovers) -> None:
+        """Adds values, by row and name, of which no field is made, to what is left over."""
+        absent = frozenset(self._source.parser.get("absent", ABSENT))
+        for row, values in unknown.items():
+            present = {name: value for name, value in values.items() if type(value) is not str or value not in absent}
+            leftovers.add_all_unknown(row, present)
+
+    def _convert(self, rule: FieldRule, text: pa.Array, leftovers: Leftovers) -> pa.Array:
+        """Converts a column of texts to the type of its field."""
         field = self._source.fields_by_name[rule.name]
-        misfits: Reasons = {}
-        column = _convert_texts(field, rule, text, self._source.time_format, misfits)
-        for row, reason in misfits.items():
-            if rule.is_required or not self._keeps_extra:
-                reasons.setdefault(row, reason)
-            else:
-                kept[row][rule.name] = text[row].as_py()
+        faults: Reasons = {}
+        column = _convert_texts(field, rule, text, self._source.time_format, faults)
+        leftovers.add_misfits(rule.name, faults, text)
         return column
 
-    def _keep_column(self, name: str, text: pa.StringArray, kept: _Kept, reasons: Reasons) -> None:
+    def _keep_unknown(self, name: str, text: pa.StringArray, leftovers: Leftovers) -> None:
         """Keeps the values of a raw column that makes no field, or rejects the rows that have one."""
         absent = self._source.parser.get("absent", ABSENT)
         has_value = pc.and_kleene(text.is_valid(), pc.invert(pc.is_in(text, pa.array(absent, pa.string()))))
         for row in np.flatnonzero(has_value.to_numpy(zero_copy_only=False)).tolist():
-            self._keep(row, name, text[row].as_py(), kept, reasons)
-
-    def _keep_values(self, unknown: Mapping[int, Mapping[str, Any]], kept: _Kept, reasons: Reasons) -> None:
-        """Keeps values that make no field, or rejects the rows that have one."""
-        absent = frozenset(self._source.parser.get("absent", ABSENT))
-        for row, values in unknown.items():
-            present = {name: value for name, value in values.items() if type(value) is not str or value not in absent}
-            if self._keeps_extra and present:
-                kept[row].update(present)
-                continue
-            for name, value in present.items():
-                self._keep(row, name, value, kept, reasons)
-
-    def _keep(self, row: int, name: str, value: Any, kept: _Kept, reasons: Reasons) -> None:
-        if self._keeps_extra:
-            kept[row][name] = value
-        else:
-            shown = f"{self._source.name} has no such field (its value is {shorten_value(value)})"
-            reasons.setdefault(row, f"column {name[:60]}: {shown}")
-
-
-def _extra_column(kept: _Kept, count: int, reasons: Reasons) -> pa.StringArray:
-    """Returns the column ``extra``, with a reason for each row whose values cannot be written."""
-    texts: list[str | None] = [None] * count
-    for row, values in kept.items():
-        try:
-            texts[row] = write_json(values)
-        except Unfit as error:
-            reasons.setdefault(row, str(error))
-    return pa.array(texts, pa.string())
+            leftovers.add_unknown(row, name, text[row].as_py())
 
 
 def _read_text(rule: FieldRule, raw: RawColumns, count: int) -> pa.Array | None:

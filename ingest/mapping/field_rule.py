@@ -35,7 +35,6 @@ class FieldRule:
     values: Mapping[str, str] = field(default_factory=dict)
     split: str | None = None
     formats: tuple[str, ...] = ()
-    is_required: bool = False
 
 
 def read_rules(source: Source) -> list[FieldRule]:
@@ -44,7 +43,7 @@ def read_rules(source: Source) -> list[FieldRule]:
     told: Mapping[str, Mapping[str, Any]] = parser.get("fields", {})
     absent = parser.get("absent", ABSENT)
     return [
-        _read_rule(f, told.get(f.name, {}), absent, f.name == source.time_field)
+        _read_rule(f, told.get(f.name, {}), absent)
         for f in source.fields
         if f.name != EXTRA_FIELD or source.unknown_fields != "extra"
     ]
@@ -55,7 +54,7 @@ def find_rule(source: Source, name: str) -> FieldRule:
     return next(rule for rule in read_rules(source) if rule.name == name)
 
 
-def _read_rule(of: Field, told: Mapping[str, Any], absent: tuple[str, ...], is_time: bool) -> FieldRule:
+def _read_rule(of: Field, told: Mapping[str, Any], absent: tuple[str, ...]) -> FieldRule:
     origins = told.get("from", of.name)
     return FieldRule(
         name=of.name,
@@ -69,5 +68,4 @@ def _read_rule(of: Field, told: Mapping[str, Any], absent: tuple[str, ...], is_t
         values=told.get("values", _TRUTH if of.scalar is FieldType.BOOL else {}),
         split=told.get("split"),
         formats=tuple(told.get("format", ())),
-        is_required=is_time or told.get("required", False),
     )

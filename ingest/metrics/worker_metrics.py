@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from watchfloor.ingest.files.lines import RejectedLine
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.store.bridge.waiting import read_waited_seconds
 
 WORKER_REGISTRY = CollectorRegistry()
@@ -20,6 +21,12 @@ EVENTS = Counter(
 READ_BYTES = Counter("watchfloor_ingest_read_bytes", "Bytes of logs read, unpacked", registry=WORKER_REGISTRY)
 _QUARANTINED = Counter(
     "watchfloor_ingest_quarantined_lines", "Lines that became no event", ("reason",), registry=WORKER_REGISTRY
+)
+_MISFITS = Counter(
+    "watchfloor_ingest_misfit_values",
+    "Values that are not of their field's type and are kept in the field extra",
+    ("source",),
+    registry=WORKER_REGISTRY,
 )
 _WRITER_SECONDS = Counter(
     "watchfloor_ingest_writer_seconds",
@@ -54,6 +61,13 @@ def count_quarantined(lines: Iterable[RejectedLine]) -> None:
     """Counts lines by the kind of their reason."""
     for kind, count in Tally(name_reason(line.reason) for line in lines).items():
         _QUARANTINED.labels(kind).inc(count)
+
+
+def count_misfits(counts: Mapping[tuple[str, str], int]) -> None:
+    """Counts values that do not fit by the source. A source that does not ship may be hidden, and is ``other``."""
+    shipped = builtin_definitions()
+    for (source, _), count in counts.items():
+        _MISFITS.labels(source if source in shipped else "other").inc(count)
 
 
 def name_reason(reason: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import pyarrow as pa
 
+from watchfloor.ingest.columns.leftovers import Misfits
 from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
 from watchfloor.ingest.files.lines import Chunk, RejectedLine
 from watchfloor.schema.source import Source
@@ -22,11 +23,12 @@ class ParsedChunk:
     """The events and the rejected lines of one chunk; lines = events + rejected, always.
 
     ``rejected`` includes those that the chunk came with, in file order. Blank lines and header lines are not lines of
-    a log and count nowhere.
+    a log and count nowhere. ``misfits`` are values that events lack, because they are not of their field's type.
     """
 
     events: list[tuple[Source, pa.RecordBatch]] = field(default_factory=list)
     rejected: list[RejectedLine] = field(default_factory=list)
+    misfits: list[Misfits] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -38,10 +40,14 @@ class ParsedChunk:
         """The number of all lines of the chunk."""
         return self.count + len(self.rejected)
 
-    def add(self, source: Source, batch: pa.RecordBatch, rejected: list[RejectedLine]) -> None:
+    def add(
+        self, source: Source, batch: pa.RecordBatch, rejected: Iterable[RejectedLine], misfits: Iterable[Misfits]
+    ) -> None:
+        """Adds what ``event_batch`` returns."""
         if batch.num_rows:
             self.events.append((source, batch))
         self.rejected += rejected
+        self.misfits += misfits
 
 
 class Parser(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from watchfloor.ingest.metrics.worker_metrics import (
     EVENTS,
     READ_BYTES,
     count_flush_seconds,
+    count_misfits,
     count_quarantined,
     count_write_seconds,
 )
@@ -52,6 +54,8 @@ _CHUNK_LINES = 1 << 16
 """Lines that are parsed at once. Lines of a log are so long that a chunk has fewer, but a chunk of a bomb may be two
 million lines, each of them an object once it is rejected."""
 log = logging.getLogger("watchfloor.reading")
+FieldCounts = Counter[tuple[str, str]]
+"""Counts by source and field."""
 ReportProgress = Callable[[int, int, int], None]
 """Called between chunks with bytes, events and quarantined lines so far; may raise to stop."""
 
@@ -132,6 +136,7 @@ class ItemReader:
         lines = RejectedLines(task.store, task.sink, item, task.begun)
         earlier = lines.earlier
         events, upto = 0, item.start
+        misfits: FieldCounts = Counter()
         writers: list[ItemWriter] = []
         with (
             read_ahead(self._parse_chunks(task, file), 1) as chunks,
@@ -145,6 +150,8 @@ class ItemReader:
                 EVENTS.inc(chunk.events)
                 READ_BYTES.inc(chunk.upto - upto)
                 count_quarantined(chunk.rejected)
+                count_misfits(chunk.misfits)
+                misfits += chunk.misfits
                 upto = chunk.upto
                 writers += chunk.ended
                 events += chunk.events
@@ -167,6 +174,7 @@ class ItemReader:
             quarantined=lines.count + len(earlier.claimed) - earlier.retried,
             retried=earlier.retried,
             entries=sum(writer.entries for writer in writers),
+            misfits=_nest_counts(misfits),
         )
         return _Outcome(end, writers, lines.gone)
 
@@ -230,6 +238,7 @@ class _EncodedChunk:
     events: int = 0
     writes: list[tuple[ItemWriter, list[TableWrite]]] = field(default_factory=list)
     ended: list[ItemWriter] = field(default_factory=list)
+    misfits: FieldCounts = field(default_factory=Counter)
 
     def end_parts(self, writers: Iterable[ItemWriter]) -> None:
         """Adds the remaining entries of parts that have ended."""
@@ -274,6 +283,8 @@ def _encode_chunks(
                     writers[part] = ItemWriter(task.events_to, identity, item.file_id, task.begun)
                 encoded.writes.append((writers[part], writers[part].encode(source, events)))
                 encoded.events += events.num_rows
+        for misfit in chunk.parsed.misfits:
+            encoded.misfits[misfit.source, misfit.field] += int(_is_own(misfit.offsets, item, claimed).sum())
         current = part_of_line(item, encoded.upto)
         encoded.end_parts(writers.pop(part) for part in sorted(writers) if part < current)
     if encoded is not None:
@@ -299,6 +310,14 @@ def _select_rejected(parsed: ParsedChunk, item: WorkItem, claimed: Offsets) -> l
     offsets = np.fromiter((line.offset for line in parsed.rejected), np.int64, len(parsed.rejected))
     own = _is_own(offsets, item, claimed)
     return [line for line, keep in zip(parsed.rejected, own.tolist(), strict=True) if keep]
+
+
+def _nest_counts(counts: FieldCounts) -> dict[str, dict[str, int]]:
+    """Returns the counts by source, then by field."""
+    nested: dict[str, dict[str, int]] = {}
+    for (source, name), count in sorted(counts.items()):
+        nested.setdefault(source, {})[name] = count
+    return nested
 
 
 def _is_own(offsets: Offsets, item: WorkItem, claimed: Offsets) -> npt.NDArray[np.bool_]:

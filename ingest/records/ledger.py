@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -53,7 +53,8 @@ class ItemRun:
 class ItemEnd:
     """The end of an item: ``state`` is done or failed. ``events`` are without the ``retried`` ones.
 
-    ``claim`` is that of the attempt that has ended.
+    ``claim`` is that of the attempt that has ended. ``misfits`` counts, by source and field, the events whose value for
+    the field is not of its type and is kept in ``extra``; lines that were retried do not count there.
     """
 
     ticket: str
@@ -67,6 +68,7 @@ class ItemEnd:
     seconds: float = 0.0
     reason: str = ""
     claim: str = ""
+    misfits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,11 @@ class LedgerRow:
     @property
     def entries(self) -> int:
         return self.end.entries if self.end and self.state == "done" else 0
+
+    @property
+    def misfits(self) -> Mapping[str, Mapping[str, int]]:
+        """The events without a value that is not of its field's type, by source and field (``ItemEnd``)."""
+        return self.end.misfits if self.end and self.state == "done" else {}
 
     @property
     def attempts(self) -> int:

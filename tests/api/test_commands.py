@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -160,8 +161,8 @@ def progress(phase: str, size: int, events: int, lag: int, problem: str = "") ->
     return LoadProgress(phase, size, 4_000_000, events, 1, lag, 2.0, problem)
 
 
-def result(*, quarantined: int = 0, failed: tuple[str, ...] = (), skipped: bool = False) -> LoadResult:
-    return LoadResult((FileResult("a\x1b.log", 2, 4_000_000, 1000, quarantined, 9000, skipped, failed),), 2.0)
+def result(*, quarantined: int = 0, failed: tuple[str, ...] = (), is_known: bool = False) -> LoadResult:
+    return LoadResult((FileResult("a\x1b.log", 2, 4_000_000, 1000, quarantined, 9000, is_known, failed),), 2.0)
 
 
 def test_progress_says_speed_lag_and_quarantined() -> None:
@@ -176,7 +177,9 @@ def test_a_summary_adds_up_and_says_where_to_look() -> None:
     assert "1,005 lines = 1,000 events + 5 quarantined, in 2.0 s (500 events/s, 2.0 MB/s)" in text
     assert "failed: a.log: gone" in text
     assert "watchfloor quarantine list" in text
-    assert "1 of 1 files were loaded before" in format_summary(result(skipped=True))
+    known = format_summary(result(quarantined=5, is_known=True))
+    assert "0 lines = 0 events + 0 quarantined" in known and "1 of 1 files were loaded before" in known
+    assert "watchfloor quarantine list" in known
     assert "hold no lines" not in text
 
 
@@ -196,8 +199,34 @@ def test_a_summary_counts_the_files_without_lines() -> None:
     assert "2 of 5 files hold no lines: empty, blank or only headers" in lines[-2]
 
 
+def test_a_summary_names_skipped_files_and_values_that_do_not_fit() -> None:
+    counts = {("a.log", f"f{number:02}"): 100 - number for number in range(13)}
+    files = (FileResult("a.log", 1, 50, 3, 0, 9, False, (), {("a.log", "f00"): 1000}),)
+    files += (
+        FileResult("b.log", 1, 50, 3, 0, 9, False, (), counts),
+        FileResult("c.log", 1, 50, 3, 0, 9, True, (), counts),
+    )
+    lines = format_summary(LoadResult(files, 2.0, ("junk\x1b: not a log", "empty: is empty"))).splitlines()
+    assert [line for line in lines if "skipped: " in line] == [
+        "  skipped: junk\\x1b: not a log",
+        "  skipped: empty: is empty",
+    ]
+    kept = [line for line in lines if "kept in extra" in line]
+    assert kept[0] == "  kept in extra: 1,100 values of f00 in a.log, which are not of its type"
+    assert kept[1].startswith("  kept in extra: 99 values of f01 in ")
+    assert len(kept) == 11 and kept[10] == "  kept in extra: 267 values of 3 other fields"
+    assert lines[-1].endswith("1 of 5 files were loaded before, 2 of 5 files were skipped, as their kind is not known")
+
+
 @pytest.mark.parametrize(
-    ("ended", "status"), [(result(), 0), (result(quarantined=1), 1), (result(failed=("gone",)), 1)]
+    ("ended", "status"),
+    [
+        (result(), 0),
+        (result(quarantined=1), 1),
+        (result(quarantined=1, is_known=True), 1),
+        (result(failed=("gone",)), 1),
+        (replace(result(), unread=("junk: not a log",)), 1),
+    ],
 )
 def test_a_load_that_was_not_clean_exits_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ended: LoadResult, status: int
@@ -215,7 +244,9 @@ def test_a_load_that_was_not_clean_exits_with_1(
 
     monkeypatch.setattr("watchfloor.ingest.intake.load.Load", FakeLoad)
     assert cli.main(["load", "a.log", "b.log", "--source", "web.access", "--workers", "2", "--again"]) == status
-    assert asked == [(["a.log", "b.log"], "web.access", {"workers": 2, "again": True})]
+    assert asked == [(["a.log", "b.log"], "web.access", {"workers": 2, "again": True, "is_strict": False})]
+    assert cli.main(["load", "a.log", "--strict"]) == status
+    assert asked[-1] == (["a.log"], None, {"workers": 1, "again": False, "is_strict": True})
     assert capsys.readouterr().out == ""
     assert cli.main(["load", "a.log", "--workers", "0"]) == cli.USER
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import text_column
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.scalars import time_parser
 from watchfloor.ingest.parsing.format import Match, describe_feed
 from watchfloor.ingest.parsing.parsed import parse_lines
@@ -40,12 +41,12 @@ class AtLinesParser:
 
     def _read_rows(self, rows, parsed):
         texts = [rows.line_at(row).decode().removeprefix("@").split(" ", 1) for row in range(len(rows))]
-        reasons = {row: "not a time and a name" for row, cells in enumerate(texts) if len(cells) != 2}
-        columns = {}
+        leftovers, columns = Leftovers(self._source), {}
+        leftovers.reasons.update({row: "not a time and a name" for row, cells in enumerate(texts) if len(cells) != 2})
         for number, field in enumerate(self._source.fields):
             column = pa.array([cells[number] if len(cells) == 2 else None for cells in texts], pa.string())
-            columns[field.name] = text_column(field, column, self._source.time_format, reasons)
-        parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
+            columns[field.name] = text_column(field, column, self._source.time_format, leftovers.reasons)
+        parsed.add(self._source, *event_batch(self._source, columns, rows, leftovers))
 
 
 class AtLinesTimeFinder:

@@ -9,6 +9,7 @@ In `make test`: it is short, on the stack of the run.
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import threading
 import time
@@ -69,9 +70,9 @@ def test_a_file_loaded_twice_changes_nothing(
     assert first.files[0].items > 3 and first.bytes == file.stat().st_size
     assert counts(store, kind) == exactly(kind, 5000)
     second = load(settings, file, feed=kind.name)
-    assert second.files[0].skipped and second.events == 5000
+    assert second.files[0].is_known and (second.files[0].events, second.events) == (5000, 0)
     third = load(settings, file, feed=kind.name, again=True)
-    assert not third.files[0].skipped and third.events == 5000
+    assert not third.files[0].is_known and third.events == 5000
     # Cut in other pieces, its counts would lie beside those that are there; it is cut as it was.
     load(replace(settings, item_bytes=1 << 20), file, feed=kind.name, again=True)
     assert counts(store, kind) == exactly(kind, 5000)
@@ -88,7 +89,7 @@ def test_renamed_and_compressed_copies_are_the_same_file(
     (tmp_path / "a.log.1").write_bytes(file.read_bytes())
     (tmp_path / "a.log.2.gz").write_bytes(gzip.compress(file.read_bytes()))
     result = load(settings, tmp_path / "a.log.*", feed=kind.name)
-    assert all(f.skipped for f in result.files) and len(result.files) == 2
+    assert all(f.is_known for f in result.files) and len(result.files) == 2
     load(settings, tmp_path / "a.log.2.gz", feed=kind.name, again=True)
     assert counts(store, kind) == exactly(kind, 3000)
 
@@ -148,8 +149,30 @@ def test_nothing_is_queued_if_any_file_is_bad(store_settings: Settings, store: S
             Load(settings, [good, path], kind.name)
     (tmp_path / "junk").write_bytes(os.urandom(3000))
     with pytest.raises(InputFileError, match="junk"):
-        list(Load(settings, [good, tmp_path / "junk"]))
+        list(Load(settings, [good, tmp_path / "junk"], is_strict=True))
+    with pytest.raises(InputFileError, match="junk"):
+        list(Load(settings, [tmp_path / "junk"]))
     assert not ledger_rows(store, good)
+
+
+def test_files_of_unknown_kinds_are_skipped_and_copies_do_not_count(store_settings: Settings, tmp_path: Path) -> None:
+    settings = own(store_settings, "skips")
+    record = {"timestamp": "2024-03-05T08:00:00Z", "event_type": "skipped_kinds", "src_port": "80"}
+    lines = [json.dumps({**record, "flow_id": number}) for number in range(50)]
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    (tmp_path / "c.json").write_text(json.dumps({**record, "src_port": 80, "dest_port": {"a": 1}}) + "\n")
+    (tmp_path / "junk").write_bytes(os.urandom(3000))
+    (tmp_path / "empty").write_bytes(b"")
+    running = Load(settings, [tmp_path / "*"], workers=0)
+    with worker_here(settings):
+        list(running)
+    result = running.result
+    assert [f.is_known for f in result.files] == [False, True, False]
+    assert [Path(reason.partition(": ")[0]).name for reason in result.unread] == ["empty", "junk"]
+    assert (result.events, result.quarantined, result.clean) == (51, 0, False)
+    name = "suricata.skipped_kinds"
+    assert result.misfits == {(name, "src_port"): 50, (name, "dest_port"): 1}
 
 
 def test_servers_that_are_down_are_named(store_settings: Settings, tmp_path: Path) -> None:

@@ -125,10 +125,10 @@ def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
             assert stored >= Counter(hashable(event, names) for event in expected.events), path
 
     known = load(stack, *logs)
-    assert all(file.skipped for file in known.files)
+    assert all(file.is_known for file in known.files)
     again = [path for path in logs if path.parent.name == "brobeat" or path.suffix == ".json" or path == access_log]
     repeated = load(stack, *again, workers=2, again=True)
-    assert not any(file.skipped for file in repeated.files)
+    assert not any(file.is_known for file in repeated.files)
     assert repeated.events == sum(by_path[path.resolve()].events for path in again)
     assert state(stack) == before
     with Store.open(stack) as store:

@@ -30,13 +30,18 @@ def register(add: AddCommand) -> None:
         help="how long a queued line of a slow feed may take until it is found (default 2)",
     )
     parser = add(
-        "load", load_files, "queue files, ingest them and wait; exit status 1 if anything was quarantined or failed"
+        "load",
+        load_files,
+        "queue files, ingest them and wait; exit status 1 if anything was quarantined, skipped or failed",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="log files, plain or gzip, or patterns of them")
     parser.add_argument("--source", metavar="S", help="what the files are (default: found out from their content)")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes of this load (default 1)")
     _add_mode(parser)
     parser.add_argument("--again", action="store_true", help="read files again that were loaded already")
+    parser.add_argument(
+        "--strict", action="store_true", help="load nothing if the kind of a file is not known (default: skip the file)"
+    )
     parser = add("compact", compact_blocks, "merge the small blocks of a source's closed days into full ones")
     parser.add_argument("source", metavar="SOURCE", help="a source in the block layout")
     parser.add_argument(
@@ -70,7 +75,7 @@ def run_workers(args: Namespace) -> None:
 
 
 def load_files(args: Namespace) -> int:
-    """Queues files, ingests them and shows the progress; returns PARTLY if a line was quarantined or a file failed."""
+    """Queues files, ingests them and shows the progress; returns PARTLY unless each line of each file is an event."""
     from watchfloor.api.cli.terminal.progress import follow_load, format_summary
     from watchfloor.ingest.intake.load import Load
     from watchfloor.store.runtime.disk_space import read_disk_space
@@ -79,7 +84,8 @@ def load_files(args: Namespace) -> int:
     settings = read_settings(args, ingest_mode=args.mode)
     if (space := read_disk_space(settings)) and space.is_low:
         print_message(space.describe())
-    result = follow_load(Load(settings, args.files, args.source, workers=args.workers, again=args.again))
+    load = Load(settings, args.files, args.source, workers=args.workers, again=args.again, is_strict=args.strict)
+    result = follow_load(load)
     print_message(format_summary(result))
     return OK if result.clean else PARTLY
 

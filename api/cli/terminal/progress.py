@@ -50,26 +50,47 @@ def format_speed(events: int, size: int, seconds: float) -> str:
 
 
 def format_summary(result: LoadResult) -> str:
-    """Returns what was loaded: a line per file if there are several, the failures, and the totals."""
-    lines = [format_file(f) for f in result.files] if len(result.files) > 1 else []
+    """Returns what was loaded: a line per file if there are several, the failures, and the totals.
+
+    Files that were loaded before do not count in the totals.
+    """
+    count = len(result.files) + len(result.unread)
+    lines = [format_file(f) for f in result.files] if count > 1 else []
+    lines += [f"  skipped: {escape_controls(reason)}" for reason in result.unread]
     lines += [f"  failed: {escape_controls(reason)}" for reason in result.failed[:MAX_REASONS]]
-    skipped = sum(f.skipped for f in result.files)
-    known = f", {skipped} of {len(result.files)} files were loaded before" if skipped else ""
-    if bare := [f for f in result.files if f.has_no_lines]:
-        known += f", {len(bare)} of {len(result.files)} files hold no lines: empty, blank or only headers"
+    lines += _format_misfits(result)
+    notes = {
+        "were loaded before": sum(f.is_known for f in result.files),
+        "hold no lines: empty, blank or only headers": sum(f.has_no_lines for f in result.files),
+        "were skipped, as their kind is not known": len(result.unread),
+    }
+    known = "".join(f", {number:,} of {count:,} files {note}" for note, number in notes.items() if number)
     lines.append(
         f"{result.lines:,} lines = {result.events:,} events + {result.quarantined:,} quarantined, in "
         f"{result.seconds:.1f} s ({format_speed(result.events, result.bytes, result.seconds)}){known}"
     )
-    if result.quarantined:
+    if any(f.quarantined for f in result.files):
         lines.append("`watchfloor quarantine list` shows the quarantined lines and why")
     return "\n".join(lines)
+
+
+def _format_misfits(result: LoadResult) -> list[str]:
+    """Returns a line for each field that has lost values, those with the most values first."""
+    misfits = sorted(result.misfits.items(), key=lambda found: (-found[1], found[0]))
+    lines = [
+        f"  kept in extra: {count:,} values of {name} in {source}, which are not of its type"
+        for (source, name), count in misfits[:MAX_REASONS]
+    ]
+    if len(misfits) > MAX_REASONS:
+        rest = sum(count for _, count in misfits[MAX_REASONS:])
+        lines.append(f"  kept in extra: {rest:,} values of {len(misfits) - MAX_REASONS:,} other fields")
+    return lines
 
 
 def format_file(file: FileResult) -> str:
     """Returns a line about one loaded file."""
     note = (
-        ", loaded before" if file.skipped else ", FAILED" if file.failed else ", no lines" if file.has_no_lines else ""
+        ", loaded before" if file.is_known else ", FAILED" if file.failed else ", no lines" if file.has_no_lines else ""
     )
     return f"  {show_path(file.path)}: {file.events:,} events, {file.quarantined:,} quarantined{note}"
 

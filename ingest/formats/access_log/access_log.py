@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons, text_column
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Mask, Positions, Rows, cut_column
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
@@ -60,38 +61,45 @@ class AccessLogParser:
             if form is not None:
                 lines, cuts = form
                 texts = {name: cut_column(lines.data, *cuts[name]) for name in cuts}
-                self._add_events(lines, texts, {}, parsed)
+                self._add_events(lines, texts, Leftovers(self._source), parsed)
         if len(others):
             self.parse_slowly(others, parsed)
 
     def parse_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Parses UTF-8 lines one by one. This defines what an access log line is."""
-        reasons: Reasons = {}
+        leftovers = Leftovers(self._source)
         texts: dict[str, list[str | None]] = {name: [] for name in TEXT_PARTS}
         for row in range(len(rows)):
             line = rows.line_at(row).decode()
             match = _match_line(line)
             if match is None:
-                reasons[row] = explain_no_match(line, _FORM)
+                leftovers.reasons[row] = explain_no_match(line, _FORM)
             for name, value in zip(TEXT_PARTS, match.groups() if match else [None] * len(TEXT_PARTS), strict=True):
                 texts[name].append(value)
-        self._add_events(rows, {name: pa.array(values, pa.string()) for name, values in texts.items()}, reasons, parsed)
+        self._add_events(
+            rows, {name: pa.array(values, pa.string()) for name, values in texts.items()}, leftovers, parsed
+        )
 
-    def _add_events(self, rows: Rows, texts: dict[str, pa.StringArray], reasons: Reasons, parsed: ParsedChunk) -> None:
+    def _add_events(
+        self, rows: Rows, texts: dict[str, pa.StringArray], leftovers: Leftovers, parsed: ParsedChunk
+    ) -> None:
         """Adds the events of lines, from the texts of the parts as they stand in the lines."""
         columns: dict[str, pa.Array] = {}
         fields = self._source.fields_by_name
         for name in ("ident", "user", "status", "bytes"):
-            columns[name] = text_column(fields[name], _absent_as_null(texts[name]), "", reasons)
+            faults: Reasons = {}
+            text = _absent_as_null(texts[name])
+            columns[name] = text_column(fields[name], text, "", faults)
+            leftovers.add_misfits(name, faults, text)
         columns["client"] = texts["client"]
-        reject_torn_heads(texts["client"], texts["ident"], texts["user"], reasons)
-        reject_torn_times(texts["ts"], self._source.time_format, reasons)
-        columns["ts"] = text_column(fields["ts"], texts["ts"], self._source.time_format, reasons)
+        reject_torn_heads(texts["client"], texts["ident"], texts["user"], leftovers.reasons)
+        reject_torn_times(texts["ts"], self._source.time_format, leftovers.reasons)
+        columns["ts"] = text_column(fields["ts"], texts["ts"], self._source.time_format, leftovers.reasons)
         columns |= _request_columns(texts["request"])
         for name in ("referrer", "user_agent"):
             if name in texts:
                 columns[name] = _unescape_quotes(_absent_as_null(texts[name]))
-        parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
+        parsed.add(self._source, *event_batch(self._source, columns, rows, leftovers))
 
 
 Cuts = dict[str, tuple[Positions, Positions]]

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.ingest.columns.batch import event_batch
-from watchfloor.ingest.columns.convert import Reasons
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.separated import SeparatedRows, split_slowly
 from watchfloor.ingest.mapping.field_mapper import FieldMapper
@@ -37,13 +37,16 @@ class CellReader:
         keep = np.flatnonzero(fits)
         if len(keep):
             columns = cells.cut(keep, width, self._wanted.values())
-            self._add_events(rows.select(keep), dict(zip(self._wanted, columns, strict=True)), {}, parsed)
+            self._add_events(
+                rows.select(keep), dict(zip(self._wanted, columns, strict=True)), Leftovers(self._source), parsed
+            )
         if cells.is_odd.any():
             self._read_slowly(rows.select(cells.is_odd), parsed)
 
     def _read_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Adds the events of lines that are cut one by one."""
-        reasons: Reasons = {}
+        leftovers = Leftovers(self._source)
+        reasons = leftovers.reasons
         table: list[list[str | None]] = []
         dialect, width = self._dialect, len(self._names)
         for row in range(len(rows)):
@@ -57,11 +60,13 @@ class CellReader:
                 reasons[row] = f"its quotes do not fit: {error}"
             table.append([*cells] if row not in reasons else [None] * width)
         columns = (pa.array(column, pa.string()) for column in zip(*table, strict=True))
-        self._add_events(rows, dict(zip(self._names, columns, strict=True)), reasons, parsed)
+        self._add_events(rows, dict(zip(self._names, columns, strict=True)), leftovers, parsed)
 
-    def _add_events(self, rows: Rows, raw: dict[str, pa.StringArray], reasons: Reasons, parsed: ParsedChunk) -> None:
-        columns = self._mapper.map_columns(raw, len(rows), reasons)
-        parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
+    def _add_events(
+        self, rows: Rows, raw: dict[str, pa.StringArray], leftovers: Leftovers, parsed: ParsedChunk
+    ) -> None:
+        columns = self._mapper.map_columns(raw, len(rows), leftovers)
+        parsed.add(self._source, *event_batch(self._source, columns, rows, leftovers))
 
     def _describe_width(self, width: int) -> str:
         return f"the line has {width} columns; {len(self._names)} are named"

@@ -7,11 +7,18 @@ import re
 import numpy as np
 
 from watchfloor.ingest.columns.batch import event_batch
-from watchfloor.ingest.columns.convert import Reasons
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.json.json_values import FieldNaming, Record, decode_line, flatten_record, value_columns
+from watchfloor.ingest.formats.json.json_values import (
+    FieldNaming,
+    Record,
+    decode_unique,
+    flatten_record,
+    hides_colons,
+    value_columns,
+)
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import UserError
@@ -41,21 +48,24 @@ class EveParser:
 
     def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Adds the events of lines, grouped by their source, and the rejected lines."""
-        groups: dict[str, tuple[Source, list[int], list[Record]]] = {}
+        groups: dict[str, _Group] = {}
+        is_plain = not hides_colons(rows.data)
+        naming = _NAMING if self._fixed is None else FieldNaming({})
         for row in range(len(rows)):
             try:
-                value = decode_line(rows.line_at(row))
+                value = decode_unique(rows.line_at(row), is_plain)
                 source = self._find_source(value)
-                record = flatten_record(source, value, _NAMING if self._fixed is None else FieldNaming({}))
+                record, unknown = flatten_record(source, value, naming)
                 record = {**self._find_members(source, value), **record}
             except Unfit as error:
                 parsed.rejected.append(rows.reject_line(row, str(error)))
                 continue
-            _, places, records = groups.setdefault(source.name, (source, [], []))
-            places.append(row)
-            records.append(record)
-        for source, places, records in groups.values():
-            _add_events(source, rows.select(np.array(places, np.int64)), records, parsed)
+            group = groups.get(source.name)
+            if group is None:
+                group = groups[source.name] = _Group(source)
+            group.add(row, record, unknown)
+        for group in groups.values():
+            group.add_events(rows, parsed)
 
     def _find_members(self, source: Source, value: Record) -> Record:
         lists = self._lists.get(source.name)
@@ -84,10 +94,24 @@ class EveParser:
         return source
 
 
-def _add_events(source: Source, rows: Rows, records: list[Record], parsed: ParsedChunk) -> None:
-    reasons: Reasons = {}
-    columns = value_columns(source, records, reasons)
-    parsed.add(source, *event_batch(source, columns, rows, reasons))
+class _Group:
+    """The lines of one source in a chunk."""
+
+    def __init__(self, source: Source) -> None:
+        self._source, self._leftovers = source, Leftovers(source)
+        self._places: list[int] = []
+        self._records: list[Record] = []
+
+    def add(self, row: int, record: Record, unknown: Record) -> None:
+        if unknown:
+            self._leftovers.add_all_unknown(len(self._records), unknown)
+        self._places.append(row)
+        self._records.append(record)
+
+    def add_events(self, rows: Rows, parsed: ParsedChunk) -> None:
+        columns = value_columns(self._source, self._records, self._leftovers)
+        own = rows.select(np.array(self._places, np.int64))
+        parsed.add(self._source, *event_batch(self._source, columns, own, self._leftovers))
 
 
 def eve_source(kind: str) -> Source:

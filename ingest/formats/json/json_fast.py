@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons, text_column, text_list_column
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Mask, Rows
 from watchfloor.ingest.columns.scalars import EPOCH_UNITS
 from watchfloor.ingest.parsing.parsed import ParsedChunk
@@ -46,12 +47,12 @@ class FastJsonReader:
         batch, odd = self._java.read_lines(rows.data, rows.starts)
         if odd is not None:
             rows, batch = rows.select(~odd), batch.filter(pa.array(~odd))
-        reasons: Reasons = {}
+        leftovers = Leftovers(source)
         columns = {}
         for field, column in zip(self._fields, batch.columns, strict=True):
             if column.null_count < len(column):
-                columns[field.name] = _to_field_type(field, column, source.time_format, reasons)
-        parsed.add(source, *event_batch(source, columns, rows, reasons))
+                columns[field.name] = _to_field_type(field, column, source.time_format, leftovers)
+        parsed.add(source, *event_batch(source, columns, rows, leftovers))
         return odd
 
 
@@ -66,8 +67,11 @@ def _is_text(field: Field, time_format: str) -> bool:
     return field.scalar is FieldType.TIME and "%" in time_format
 
 
-def _to_field_type(field: Field, column: pa.Array, time_format: str, reasons: Reasons) -> pa.Array:
+def _to_field_type(field: Field, column: pa.Array, time_format: str, leftovers: Leftovers) -> pa.Array:
     """Converts a column that the JVM has read as texts; others have the field's type already."""
     if not _is_text(field, time_format):
         return column
-    return (text_list_column if field.is_list else text_column)(field, column, time_format, reasons)
+    faults: Reasons = {}
+    typed = (text_list_column if field.is_list else text_column)(field, column, time_format, faults)
+    leftovers.add_misfits(field.name, faults, column)
+    return typed

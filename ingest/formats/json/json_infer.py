@@ -25,7 +25,7 @@ _TYPES = {
 }
 _BY_NAME = {name: kind for kind, names in _TYPES.items() for name in names.split()}
 _NUMERIC = (FieldType.TIME, FieldType.PORT)
-_NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]{0,199}")
+_NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@#-]{0,199}")
 
 
 def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:

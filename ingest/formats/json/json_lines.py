@@ -6,7 +6,7 @@ Lines of a source whose definition says how its fields are made go another way (
 from __future__ import annotations
 
 from watchfloor.ingest.columns.batch import event_batch
-from watchfloor.ingest.columns.convert import Reasons
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
@@ -41,16 +41,18 @@ class JsonRowReader:
 
     def read_rows_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Adds the events of ``rows`` and the rejected lines, parsed by ``json_values`` line by line."""
-        reasons: Reasons = {}
+        leftovers = Leftovers(self.source)
         records: list[Record] = []
         for row in range(len(rows)):
+            record: Record = {}
             try:
-                records.append(flatten_record(self.source, decode_object(rows.line_at(row)), self._naming))
+                record, unknown = flatten_record(self.source, decode_object(rows.line_at(row)), self._naming)
+                leftovers.add_all_unknown(row, unknown)
             except Unfit as error:
-                reasons[row] = str(error)
-                records.append({})
-        columns = value_columns(self.source, records, reasons)
-        parsed.add(self.source, *event_batch(self.source, columns, rows, reasons))
+                leftovers.reasons[row] = str(error)
+            records.append(record)
+        columns = value_columns(self.source, records, leftovers)
+        parsed.add(self.source, *event_batch(self.source, columns, rows, leftovers))
 
 
 class JsonParser:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from watchfloor.ingest.columns.batch import event_batch
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.mapping.field_mapper import FieldMapper, RawColumns
@@ -14,7 +15,7 @@ from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.schema.source import Source
 
 from .json_columns import RecordColumns
-from .json_values import Record, decode_line
+from .json_values import Record, decode_unique, hides_colons
 
 _MEMBERS = frozenset({"fields", "absent", "ignore", "loose"})
 """The members of a ``parser`` by which values are converted to their fields' types."""
@@ -39,9 +40,10 @@ class MappedRecords:
         """Adds the events of ``rows``, which must be UTF-8, and the rejected lines."""
         places: list[int] = []
         records: list[Record] = []
+        is_plain = not hides_colons(rows.data)
         for row in range(len(rows)):
             try:
-                records.append(decode_line(rows.line_at(row)))
+                records.append(decode_unique(rows.line_at(row), is_plain))
                 places.append(row)
             except Unfit as error:
                 parsed.rejected.append(rows.reject_line(row, str(error)))
@@ -54,10 +56,12 @@ class MappedRecords:
         gathered = RecordColumns(self._wanted, self._ignored, self._rename)
         for row, record in enumerate(records):
             gathered.add(row, record)
-        raw, unknown, reasons = gathered.finish(len(records))
-        raw = self.prepare_columns(raw, len(records))
-        columns = self._mapper.map_columns(raw, len(records), reasons, unknown)
-        parsed.add(self.source, *event_batch(self.source, columns, rows, reasons))
+        raw, unknown, faults = gathered.finish(len(records))
+        leftovers = Leftovers(self.source)
+        leftovers.reasons.update(faults)
+        columns = self._mapper.map_columns(self.prepare_columns(raw, len(records)), len(records), leftovers)
+        self._mapper.add_unknown(unknown, leftovers)
+        parsed.add(self.source, *event_batch(self.source, columns, rows, leftovers))
 
     def prepare_columns(self, raw: RawColumns, count: int) -> RawColumns:
         """Returns the raw columns from which fields are made, those of ``count`` lines."""

@@ -17,7 +17,7 @@ import orjson
 import pyarrow as pa
 
 from watchfloor.ingest.columns.convert import Reasons, convert_texts
-from watchfloor.ingest.columns.json_text import write_json
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.scalars import (
     EPOCH_UNITS,
     INT64_MAX,
@@ -46,6 +46,7 @@ class FieldNaming:
 
 
 PLAIN = FieldNaming({})
+_HIDDEN_COLONS = (b" :", b"\t:", b"\r:", b"\\u0022", b"\\u003a", b"\\u003A")
 
 
 def decode_object(raw: bytes) -> Record:
@@ -70,8 +71,33 @@ def decode_object(raw: bytes) -> Record:
 
 
 def decode_line(raw: bytes) -> Record:
-    """Returns a line's JSON object, read by orjson, or by ``decode_object`` if orjson refuses it."""
+    """Returns a line's JSON object, read by orjson, or by ``decode_object`` if orjson refuses it.
+
+    Of a key that comes twice only the last value may be there.
+    """
     return _decode_quickly(raw) or decode_object(raw)
+
+
+def hides_colons(data: bytes) -> bool:
+    """Returns true if JSON text may have a key, or a quotation mark and a colon, that their two bytes do not show."""
+    return any(text in data for text in _HIDDEN_COLONS)
+
+
+def decode_unique(raw: bytes, is_plain: bool) -> Record:
+    """Returns a line's JSON object as ``decode_line`` does. Raises ``Unfit`` if a key comes twice.
+
+    ``is_plain``: it is known that the line hides no colons.
+    """
+    value = _decode_quickly(raw)
+    if value is None or (not is_plain and hides_colons(raw)):
+        return decode_object(raw)
+    # Each key of the line has one quotation mark and colon behind it, and other such places are in texts. So the line
+    # has more of them than what was read of it if a key came twice.
+    try:
+        written = orjson.dumps(value)
+    except TypeError:  # it is nested deep
+        return decode_object(raw)
+    return value if raw.count(b'":') == written.count(b'":') else decode_object(raw)
 
 
 def decode_records(lines: Iterable[bytes]) -> list[Record]:
@@ -87,13 +113,13 @@ def _decode_quickly(raw: bytes) -> Record | None:
     return value if isinstance(value, dict) else None
 
 
-def flatten_record(source: Source, value: Record, naming: FieldNaming) -> Record:
-    """Returns values by field name, nested names joined by dots. Raises ``Unfit`` if a field is unknown or comes twice.
+def flatten_record(source: Source, value: Record, naming: FieldNaming) -> tuple[Record, Record]:
+    """Returns the values of the source's fields and those of other names, nested names joined by dots.
 
-    A null counts as a missing field. If the source's ``unknown_fields`` is ``extra``, fields that it lacks become JSON
-    text in its field ``extra``.
+    A null counts as a missing field. Raises ``Unfit`` if a name comes twice.
     """
-    known, unknown = {}, {}
+    known: Record = {}
+    unknown: Record = {}
     keep = source.unknown_fields == "extra"
     fields = source.fields_by_name
     levels: list[tuple[str, Record, int]] = [("", value, 0)]
@@ -113,23 +139,22 @@ def flatten_record(source: Source, value: Record, naming: FieldNaming) -> Record
                     raise Unfit(f"field {name[:60]}: nested more than {MAX_DEPTH} levels deep")
                 levels.append((f"{name}.", item, depth + 1))
             else:
+                if name in unknown:
+                    raise Unfit(f"field {name[:60]}: it comes twice")
                 unknown[name] = item
-    if unknown and not keep:
-        name = next(iter(unknown))
-        raise Unfit(f"field {name[:60]}: {source.name} has no such field (its value is {shorten_value(unknown[name])})")
-    if unknown:
-        known[EXTRA_FIELD] = write_json(unknown)
-    return known
+    return known, unknown
 
 
-def value_columns(source: Source, records: Sequence[Record], reasons: Reasons) -> dict[str, pa.Array]:
-    """Returns the records' fields as typed arrays. Values that do not fit become null and give their row a reason."""
+def value_columns(source: Source, records: Sequence[Record], leftovers: Leftovers) -> dict[str, pa.Array]:
+    """Returns the records' fields as typed arrays. Values that do not fit become null and are left over."""
     present = set().union(*records) if records else set()
     columns: dict[str, pa.Array] = {}
     for field in source.fields:
         if field.name in present:
             values = [record.get(field.name) for record in records]
-            columns[field.name] = _value_column(field, values, source.time_format, reasons)
+            faults: Reasons = {}
+            columns[field.name] = _value_column(field, list(values), source.time_format, faults)
+            leftovers.add_misfits(field.name, faults, values)
     return columns
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.ingest.columns.batch import event_batch
-from watchfloor.ingest.columns.convert import Reasons
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Rows, cut_column
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.mapping.field_mapper import FieldMapper
@@ -66,10 +66,10 @@ class _MessageReader:
         self._parts = TextParts(source.parser)
 
     def read(self, rows: Rows, raw: dict[str, pa.StringArray], context: SyslogContext, parsed: ParsedChunk) -> None:
-        reasons: Reasons = {}
+        leftovers = Leftovers(self._source)
         time_field = self._source.time_field
-        times = read_times(time_field, raw.pop("time"), context.changed, context.zone, reasons)
+        times = read_times(time_field, raw.pop("time"), context.changed, context.zone, leftovers.reasons)
         parts = self._parts.split(raw["message"])
-        columns = self._mapper.map_columns({**raw, **parts}, len(rows), reasons)
+        columns = self._mapper.map_columns({**raw, **parts}, len(rows), leftovers)
         columns[time_field] = times
-        parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
+        parsed.add(self._source, *event_batch(self._source, columns, rows, leftovers))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from watchfloor.ingest.columns.batch import event_batch
-from watchfloor.ingest.columns.convert import Reasons
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Rows, cut_column, drop_beginning
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.mapping.field_mapper import FieldMapper
@@ -34,6 +34,9 @@ class TextParser:
             return
         raw = self._parts.split(cut_column(rows.data, rows.starts, rows.ends))
         others = raw[PATTERN_COLUMN].is_null().to_numpy(zero_copy_only=False)
-        reasons: Reasons = dict.fromkeys(np.flatnonzero(others).tolist(), f"no pattern of {self._source.name} fits")
-        columns = self._mapper.map_columns(raw, len(rows), reasons)
-        parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
+        leftovers = Leftovers(self._source)
+        leftovers.reasons.update(
+            dict.fromkeys(np.flatnonzero(others).tolist(), f"no pattern of {self._source.name} fits")
+        )
+        columns = self._mapper.map_columns(raw, len(rows), leftovers)
+        parsed.add(self._source, *event_batch(self._source, columns, rows, leftovers))

@@ -11,7 +11,7 @@ from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.json.json_mapped import MappedRecords
-from watchfloor.ingest.formats.json.json_values import Record, decode_line
+from watchfloor.ingest.formats.json.json_values import Record, decode_unique, hides_colons
 from watchfloor.ingest.mapping.field_mapper import RawColumns
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
 from watchfloor.schema.definition import builtin_definitions
@@ -57,9 +57,10 @@ class WindowsParser:
     def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Adds the events of lines, grouped by their channel, and the rejected lines."""
         groups: dict[str, tuple[list[int], list[Record]]] = {}
+        is_plain = not hides_colons(rows.data)
         for row in range(len(rows)):
             try:
-                record = decode_line(rows.line_at(row))
+                record = decode_unique(rows.line_at(row), is_plain)
                 channel = find_channel(record).lower() if self._fixed is None else ""
                 if not channel and self._fixed is None:
                     raise Unfit(f"none of {', '.join(CHANNEL_PATHS)} names the channel of a Windows event")

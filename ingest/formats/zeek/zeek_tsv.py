@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons, text_column, text_list_column, text_octets
+from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Rows, cut_column, split_rows, utf8_rows
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource
@@ -121,16 +122,19 @@ class _ColumnReader:
             if not len(rows):
                 return
         places = marks[first[:, None] + np.arange(width - 1)]
-        reasons: Reasons = {}
+        leftovers = Leftovers(self._source)
         columns: dict[str, pa.Array] = {}
         for number, field in enumerate(self._fields):
             starts = rows.starts if number == 0 else places[:, number - 1] + 1
             ends = rows.ends if number == width - 1 else places[:, number]
-            columns[field.name] = self._convert_column(field, cut_column(rows.data, starts, ends), reasons)
+            faults: Reasons = {}
+            text = cut_column(rows.data, starts, ends)
+            columns[field.name] = self._convert_column(field, text, faults)
+            leftovers.add_misfits(field.name, faults, text)
         if self._source.time_field not in columns and self._opened is not None:
             stamp = pa.scalar(self._opened, pa.int64()).cast(ARROW_TYPES[FieldType.TIME])
             columns[self._source.time_field] = pa.repeat(stamp, len(rows))
-        parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
+        parsed.add(self._source, *event_batch(self._source, columns, rows, leftovers))
 
     def _convert_column(self, field: Field, text: pa.StringArray, reasons: Reasons) -> pa.Array:
         """Converts the texts of one column to the type of its field."""

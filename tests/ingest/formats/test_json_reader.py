@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from parsing_support import ParsedFile, check_batch, outcome
 
 from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
+from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.json.json_fast import FastJsonReader
 from watchfloor.ingest.formats.json.json_lines import JsonParser, JsonRowReader
-from watchfloor.ingest.formats.json.json_values import PLAIN, FieldNaming
+from watchfloor.ingest.formats.json.json_values import PLAIN, FieldNaming, decode_object, decode_unique, hides_colons
 from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.source import Source
@@ -309,3 +310,32 @@ def test_threads_share_a_parser() -> None:
     for thread in threads:
         thread.join()
     assert found == {n: [f"{n}-{i}" for i in range(500)] for n in range(40)}
+
+
+pieces = st.sampled_from(
+    ['"a"', '"b"', '"a" ', '"\\u0061"', '":"', '"\\u003a"', '"\\":"', '"x\\u0022:"', '"::1"', "1", "1.5", "null", "[1]"]
+)
+keys = st.sampled_from(['"a"', '"b"', '"c"', '"a" ', '"b"\t', '"\\u0061"', '":"', '"\\u003aa"', '"\\":"'])
+members = st.recursive(
+    pieces,
+    lambda inner: st.one_of(
+        st.lists(st.tuples(keys, inner), max_size=4).map(lambda m: "{" + ",".join(f"{k}:{v}" for k, v in m) + "}"),
+        st.lists(inner, max_size=3).map(lambda items: "[" + ",".join(items) + "]"),
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.tuples(keys, members), max_size=4), st.booleans())
+@settings(max_examples=400)
+def test_a_key_that_comes_twice_is_found_as_the_careful_decoder_finds_it(
+    pairs: list[tuple[str, str]], told: bool
+) -> None:
+    line = ("{" + ",".join(f"{key}:{value}" for key, value in pairs) + "}").encode()
+    found: list[Any] = []
+    for decode in (decode_object, lambda raw: decode_unique(raw, told and not hides_colons(raw))):
+        try:
+            found.append(json.loads(json.dumps(decode(line), default=float)))
+        except Unfit as error:
+            found.append(str(error))
+    assert found[0] == found[1]

@@ -15,10 +15,11 @@ import jpype
 import pytest
 from ingest_support import ledger_rows, line, own, pool, running_master, source, wait_for
 from jvm_support import start_jvm
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from watchfloor.ingest.metrics.master_metrics import MasterMetrics
-from watchfloor.ingest.metrics.worker_metrics import WORKER_REGISTRY, count_write_seconds, name_reason
+from watchfloor.ingest.metrics.worker_metrics import WORKER_REGISTRY, count_misfits, count_write_seconds, name_reason
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.metrics_port import serve_metrics, targets_folder, write_target
 from watchfloor.store.store import Store
@@ -97,6 +98,17 @@ def test_waiting_is_no_writing() -> None:
         jpype.JClass("java.lang.Thread").sleep(500)
     writes, waits = read_seconds()
     assert 0.2 <= writes - wrote < 0.5 <= waits - waited + 0.01
+
+
+def test_misfits_count_by_source_but_hidden_sources_have_no_name() -> None:
+    def read_counts() -> list[float]:
+        name = "watchfloor_ingest_misfit_values_total"
+        return [WORKER_REGISTRY.get_sample_value(name, {"source": s}) or 0.0 for s in ("suricata.alert", "other")]
+
+    before = read_counts()
+    count_misfits({("suricata.alert", "http.status"): 3, ("suricata.alert", "src_port"): 1, ("our.own", "n"): 2})
+    assert [after - count for after, count in zip(read_counts(), before, strict=True)] == [4, 2]
+    assert b"our.own" not in generate_latest(WORKER_REGISTRY)
 
 
 def test_metrics_are_off_by_default(tmp_path: Path) -> None:
