@@ -46,6 +46,9 @@ def test_what_ships() -> None:
             f"syslog.{program}"
             for program in ("messages", "sshd", "sudo", "su", "cron", "kernel", "postfix", "dovecot")
         ),
+        *("aws.cloudtrail", "aws.guardduty", "gcp.audit", "kubernetes.audit", "azure.nsgflow"),
+        *("okta.system", "o365.management", "entra.signins"),
+        *("wazuh.alerts", "osquery.results", "systemd.journal", "snort.json"),
         *(f"windows.{log}" for log in ("security", "sysmon", "powershell", "defender", "system", "application")),
         *("proxy.events", "dns.events", "netflow.events", "auth.events"),
         *(f"suricata.{kind}" for kind in EVE_TYPES.split()),

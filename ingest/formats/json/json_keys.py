@@ -11,8 +11,9 @@ from watchfloor.schema.source import Source
 from .json_columns import find_values, to_text
 from .json_values import Record
 
-Key = str | Mapping[str, str | Sequence[str]]
-"""A path that a line must have, or paths whose values must be among texts, in which ``*`` stands for any text."""
+Key = str | Sequence[str] | Mapping[str, str | Sequence[str]]
+"""A path that a line must have, several of which it must have one, or paths whose values must be among texts, in which
+``*`` stands for any text."""
 
 
 def find_by_keys(records: Sequence[Record], sources: Iterable[Source]) -> list[Source]:
@@ -22,7 +23,7 @@ def find_by_keys(records: Sequence[Record], sources: Iterable[Source]) -> list[S
     for source in sources:
         keys = source.parser.get("keys") if source.parser["format"] == "json" else None
         if keys and 2 * sum(has_keys(record, keys) for record in records) > len(records):
-            counts[source.name] = sum(1 if isinstance(key, str) else 2 * len(key) for key in keys)
+            counts[source.name] = sum(2 * len(key) if isinstance(key, Mapping) else 1 for key in keys)
             fitting.append(source)
     most = max(counts.values(), default=0)
     return [source for source in fitting if counts[source.name] == most]
@@ -30,10 +31,13 @@ def find_by_keys(records: Sequence[Record], sources: Iterable[Source]) -> list[S
 
 def has_keys(record: Record, keys: Iterable[Key]) -> bool:
     """Returns True if a record has all keys, with the values that are told."""
-    return all(
-        _has_value(record, key) if isinstance(key, str) else all(_is_among(record, *told) for told in key.items())
-        for key in keys
-    )
+    return all(_has_key(record, key) for key in keys)
+
+
+def _has_key(record: Record, key: Key) -> bool:
+    if isinstance(key, Mapping):
+        return all(_is_among(record, *told) for told in key.items())
+    return any(_has_value(record, path) for path in ([key] if isinstance(key, str) else key))
 
 
 def _has_value(record: Record, path: str) -> bool:

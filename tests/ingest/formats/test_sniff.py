@@ -173,7 +173,7 @@ def test_a_source_of_the_user(write) -> None:
 @pytest.mark.parametrize("name", ["dns.json", "conn.log", "any.log"])
 def test_generated_events_whatever_their_file_is_called(write, name: str) -> None:
     for source in builtin_definitions().values():
-        if source.parser["format"] == "json":
+        if source.parser["format"] == "json" and "keys" not in source.parser:
             whole = dict.fromkeys((f.name for f in source.fields), None) | {"ts": "2026-01-01T00:00:00Z"}
             assert sniff_file(write(json.dumps(whole) + "\n", name), None, {}).feed == source.name
 

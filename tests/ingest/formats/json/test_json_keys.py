@@ -45,6 +45,8 @@ def sniff(folder: Path, sources: list[Source], *records: dict[str, Any]) -> str:
         (["a", "b.c"], {"a": 1, "b.c": 1}, True),
         (["a", "b.c"], {"a": 1, "b": {"d": 1}}, False),
         (["l.x"], {"l": [{"y": 1}, {"x": 1}]}, True),
+        ([["a", "b"], "c"], {"b": 1, "c": 1}, True),
+        ([["a", "b"], "c"], {"c": 1}, False),
         ([{"k": "v"}], {"k": "v"}, True),
         ([{"k": "v"}], {"k": "V"}, False),
         ([{"k": ["1", "true"]}], {"k": True}, True),
