@@ -76,8 +76,9 @@ def logs(layout: str, data_dir: Path, access_log: Path) -> list[Path]:
     brobeat = data_dir / "zeek" / "brobeat"
     if layout != DEFAULT_LAYOUT:
         return [*(brobeat / f"{name}.log" for name in (*COMPARED, "files")), data_dir / "suricata/aecid/eve.json"]
-    zeek = [path for folder in (brobeat, data_dir / "zeek" / "wrccdc") for path in sorted(folder.glob("*.log*"))]
-    return [*zeek, *sorted((data_dir / "suricata").rglob("*.json")), access_log]
+    # Of files with the same content only one is loaded.
+    contents = {path.read_bytes(): path for path in sorted((data_dir / "zeek").rglob("*.log*")) if lines_of(path)}
+    return [*contents.values(), *sorted((data_dir / "suricata").rglob("*.json")), access_log]
 
 
 @pytest.fixture

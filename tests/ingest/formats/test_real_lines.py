@@ -28,7 +28,7 @@ ZEEK_LOGS = [
     *logs("zeek/zat/data/*.log"),
     *logs("zeek/zat/data/json/*.log"),
     *logs("zeek/apt29/apt29/day*/zeek/combined_zeek.log"),
-    *logs("zeek/apt29/apt29/day1/zeek/individual_zeek_logs/*.log"),
+    *logs("zeek/apt29/apt29/day*/zeek/individual_zeek_logs/*.log"),
 ]
 # Zeek JSON has no header, and these logs' lines no time.
 TIMELESS = "loaded_scripts"
