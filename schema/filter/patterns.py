@@ -8,8 +8,9 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .syntax.network_patterns import network_pattern
 from .syntax.pattern_parts import read_parts
-from .tree import Condition, Matches, Wildcard
+from .tree import Condition, Matches, Network, Wildcard
 
 MAX_PATTERN = 1_000
 """The largest number of characters in a regular expression or wildcard, with counted repeats written out."""
@@ -71,6 +72,11 @@ def check_regex(pattern: str, ignore_case: bool) -> str:
             if low <= _ENDLESS[1] and high >= _ENDLESS[0]:
                 return "the characters U+1C80 to U+1C8F are not available where case is ignored"
     return ""
+
+
+def match_network(field: str, network: Network) -> Matches:
+    """Returns the condition that a text is an address within a network."""
+    return Matches(field, network_pattern(network), ignore_case=True)
 
 
 def measure_pattern(condition: Condition) -> int:

@@ -246,3 +246,17 @@ def list_value_lists(tree: Filter | None) -> tuple[ValueList, ...]:
     """Returns the lists to which a typed tree refers, each once, in the order of their names."""
     found = {c.values for c in list_tests(tree) if isinstance(c, (InList, InQuery)) and c.values is not None}
     return tuple(sorted(found, key=lambda values: (values.name, values.version)))
+
+
+def list_values(tree: Condition) -> tuple[Value, ...]:
+    """Returns the values of a condition."""
+    match tree:
+        case Compare(_, _, value):
+            return (value,)
+        case In(_, values):
+            return values
+        case Between(_, low, high):
+            return low, high
+        case Prefix(_, text) | Matches(_, text, _) | Wildcard(_, text):
+            return (text,)
+    return ()

@@ -19,7 +19,7 @@ from .expressions.print import format_expression
 from .expressions.type_check import NUMBERS, ExpressionTyper
 from .names import find_fields, find_single_field, resolve_name
 from .parse import ConditionPlace, check_is_flat
-from .patterns import MAX_PATTERNS, check_regex, check_wildcard, measure_pattern
+from .patterns import MAX_PATTERNS, check_regex, check_wildcard, match_network, measure_pattern
 from .print import format_query, format_value, to_text
 from .syntax.limits import check_depth, check_terms
 from .value_list import MAX_LISTS, FilterCatalog, ValueList
@@ -154,7 +154,7 @@ class TreeTyper:
         condition = _ConditionTyper(self, test, Field("", kind), place, subject)
         self.count_values(condition, 1)
         typed = condition.type_condition()
-        self.count_patterns(condition)
+        self.count_patterns(condition, test)
         assert not isinstance(typed, (f.And, f.Or, f.Not, f.ExpressionTest, f.ExpressionCompare))
         return f.ExpressionTest(expression, typed)
 
@@ -205,7 +205,7 @@ class TreeTyper:
         fitting = [field for field in fields if field.scalar in typed]
         self.note_meaning(tree.field, *fitting)
         self.count_values(first, len(fitting) - 1)
-        self.count_patterns(first)
+        self.count_patterns(first, first.tree)
         renamed = [_rename_field(typed[field.scalar], field.name) for field in fitting]
         if len(renamed) == 1:
             return renamed[0]
@@ -219,13 +219,13 @@ class TreeTyper:
         tree = condition.tree
         self.terms += fields * (len(tree.values) if isinstance(tree, f.In) else 1)
         check_terms(self.terms)
-        self.characters += fields * sum(len(value) for value in _list_values(tree) if isinstance(value, str))
+        self.characters += fields * sum(len(value) for value in f.list_values(tree) if isinstance(value, str))
         if self.characters > MAX_VALUES:
             raise condition.make_error(f"with it the filter's values have more than {MAX_VALUES:,} characters")
 
-    def count_patterns(self, condition: _ConditionTyper) -> None:
-        """Counts the pattern of a condition, however many fields it is on; raises ``FilterError`` over the limit."""
-        self.patterns += measure_pattern(condition.tree)
+    def count_patterns(self, condition: _ConditionTyper, tree: f.Condition) -> None:
+        """Counts the pattern of ``tree``, however many fields it is on; raises ``FilterError`` over the limit."""
+        self.patterns += measure_pattern(tree)
         if self.patterns > MAX_PATTERNS:
             raise condition.make_error(
                 f"with it the filter's patterns have {self.patterns:,} characters, counted repeats written out; "
@@ -239,20 +239,6 @@ def _rename_field(tree: f.Filter, name: str) -> f.Filter:
         return f.Or(tuple(_rename_field(child, name) for child in tree.children))
     assert not isinstance(tree, (f.And, f.Not, f.ExpressionTest, f.ExpressionCompare))
     return replace(tree, field=name)
-
-
-def _list_values(tree: f.Condition) -> tuple[f.Value, ...]:
-    """Returns the values of a condition."""
-    match tree:
-        case f.Compare(_, _, value):
-            return (value,)
-        case f.In(_, values):
-            return values
-        case f.Between(_, low, high):
-            return low, high
-        case f.Prefix(_, text) | f.Matches(_, text, _) | f.Wildcard(_, text):
-            return (text,)
-    return ()
 
 
 class _ConditionTyper:
@@ -277,8 +263,8 @@ class _ConditionTyper:
                 return self.type_query(tree)
             case f.Between(_, low, high):
                 return self.type_range(self.convert_value(low, 0), self.convert_value(high, 1))
-            case f.Cidr():
-                self.require_type(FieldType.IP, "a network fits addresses only")
+            case f.Cidr(_, network):
+                return self.type_network(network)
             case f.Prefix(_, prefix):
                 self.require_type(FieldType.STRING, "startswith fits strings only")
                 self.convert_value(prefix, 0)
@@ -296,7 +282,7 @@ class _ConditionTyper:
 
     def type_members(self, tree: f.In) -> f.Filter:
         """Returns the typed list of values; networks in a list of addresses become conditions of their own."""
-        if self.field.scalar is not FieldType.IP:
+        if self.field.scalar is not FieldType.IP and not self.may_be_address:
             return f.In(tree.field, tuple(self.convert_value(value, i) for i, value in enumerate(tree.values)))
         networks: list[f.Filter] = []
         addresses: list[f.Value] = []
@@ -305,9 +291,23 @@ class _ConditionTyper:
             if network is None:
                 addresses.append(self.convert_value(value, i))
             else:
-                networks.append(f.Cidr(tree.field, network))
+                networks.append(self.type_network(network))
         parts = [*networks, *([f.In(tree.field, tuple(addresses))] if addresses else [])]
         return parts[0] if len(parts) == 1 else f.Or(tuple(parts))
+
+    @property
+    def may_be_address(self) -> bool:
+        """True if the field has texts that are addresses or names of hosts."""
+        return self.field.scalar is FieldType.STRING and self.field.kind == "ip"
+
+    def type_network(self, network: f.Network) -> f.Filter:
+        """Returns the condition on a network; raises ``FilterError`` if the field has no addresses."""
+        if self.may_be_address:
+            matches = match_network(self.field.name, network)
+            self.typer.count_patterns(self, matches)
+            return matches
+        self.require_type(FieldType.IP, "a network fits addresses only")
+        return f.Cidr(self.field.name, network)
 
     def type_list(self, tree: f.InList) -> f.InList:
         """Returns the condition with the values of its list; raises ``FilterError`` if they do not fit the field."""

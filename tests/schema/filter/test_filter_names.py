@@ -26,7 +26,7 @@ from watchfloor.schema.filter.parse import parse_filter
 from watchfloor.schema.filter.patterns import MAX_PATTERNS
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.syntax.limits import MAX_DEPTH, MAX_TERMS
-from watchfloor.schema.filter.tree import And, Cidr, Compare, Exists, Filter, In, Not, Or, list_fields
+from watchfloor.schema.filter.tree import And, Cidr, Compare, Exists, Filter, In, Matches, Not, Or, list_fields
 from watchfloor.schema.filter.type_check import read_filter, read_typed_filter, type_filter
 from watchfloor.schema.filter.type_tree import MAX_VALUES
 
@@ -101,7 +101,10 @@ def test_a_name_stands_for_fields(name: str, fields: str) -> None:
     ("where", "same"),
     [
         ("source.ip = 10.1.2.3", "src = 10.1.2.3"),
-        ("ip in 10.0.0.0/8", "src in 10.0.0.0/8 or dst in 10.0.0.0/8 or answers in 10.0.0.0/8"),
+        (
+            "ip in 10.0.0.0/8",
+            "src in 10.0.0.0/8 or dst in 10.0.0.0/8 or client in 10.0.0.0/8 or answers in 10.0.0.0/8",
+        ),
         ("ip in (a, 10.1.0.0/16)", "client in (a, 10.1.0.0/16)"),
         ("domain = *.example.com", 'query like "*.example.com" or names like "*.example.com"'),
         ("domain != *.example.com", 'not (query like "*.example.com" or names like "*.example.com")'),
@@ -127,16 +130,17 @@ def test_a_condition_is_one_on_each_field(where: str, same: str) -> None:
 
 def test_networks_in_a_list_stand_beside_those_of_other_fields() -> None:
     tree = read_filter("ip in (10.0.0.0/8, ::1)", SOURCE)
-    assert isinstance(tree, Or) and len(tree.children) == 7
-    assert {type(child) for child in tree.children} == {Cidr, In}
+    assert isinstance(tree, Or) and len(tree.children) == 8
+    assert {type(child) for child in tree.children} == {Cidr, In, Matches}
 
 
 def test_meanings_are_those_that_the_filter_uses() -> None:
     typed = read_typed_filter("ip in 10.0.0.0/8 and src = ::1 or not (source.ip = ::2 and port = 80)", SOURCE)
     assert typed is not None
-    assert typed.meanings == {"ip": ("src", "dst", "answers"), "source.ip": ("src",), "port": ("sport", "ports")}
-    assert describe_meanings(typed.meanings)[0] == "ip stands for src, dst, answers"
-    typed = read_typed_filter("ip in 10.0.0.0/8 or ip = web", SOURCE)
+    ips, ports = ("src", "dst", "client", "answers"), ("sport", "ports")
+    assert typed.meanings == {"ip": ips, "source.ip": ("src",), "port": ports}
+    assert describe_meanings(typed.meanings)[0] == "ip stands for src, dst, client, answers"
+    typed = read_typed_filter("ip = ::1 or ip = web", SOURCE)
     assert typed is not None and set(typed.meanings["ip"]) == {"src", "dst", "answers", "client"}
     plain = read_typed_filter("src = ::1 and hash = 5", SOURCE)
     assert plain is not None and plain.meanings == {} and read_typed_filter(None, SOURCE) is None
