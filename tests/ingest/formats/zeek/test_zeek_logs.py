@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from parsing_support import DATA, MemoryCatalog, log_lines, parse_chunks, shared_log
 
-from watchfloor.ingest.files.lines import read_chunks
+from watchfloor.ingest.files.lines import Chunk, read_chunks
 from watchfloor.ingest.formats.zeek.zeek_header import ZeekHeader, parse_header
 from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import builtin_definitions
@@ -138,3 +138,15 @@ def test_real_json_needs_no_sample(name: str) -> None:
 def test_all_real_logs_are_recognised() -> None:
     names = {sniff_file(path, None, {}).feed for path in ZEEK.rglob("*.log*")} or {"zeek"}
     assert names - set(SHIPPED) <= {"zeek", "zeek.app_stats"}
+
+
+def test_infinite_values_are_kept() -> None:
+    columns = {"ts": "time", "peer": "string", "bounds": "vector[double]", "sum": "double", "observations": "double"}
+    names, kinds = "\t".join(columns), "\t".join(columns.values())
+    head = f"#separator \\x09\n#path\ttelemetry_histogram\n#fields\t{names}\n#types\t{kinds}\n"
+    line = "1709625601.5\tzeek\t0.1,1,inf\tinf\t7\n"
+    loaded = parse_chunks([Chunk(0, line.encode())], "zeek", head.encode(), MemoryCatalog())
+    assert loaded.faults() == []
+    (row,) = loaded.rows()
+    assert row["bounds"] == [0.1, 1.0, None] and row["observations"] == 7 and "sum" not in row
+    assert json.loads(row["extra"]) == {"bounds": "0.1,1,inf", "sum": "inf"}
