@@ -106,6 +106,8 @@ def _convert_whole(kind: FieldType, text: pa.StringArray, time_format: str) -> p
             truth = pc.equal(text, "T")
             known = pc.or_(truth, pc.equal(text, "F"))
             return truth if pc.all(known).as_py() is not False else None
+        case FieldType.TIME if time_format in EPOCH_UNITS and _DIGITS[text_octets(text)].all():
+            return _whole_epoch_column(text.cast(pa.int64()), time_format)
         case FieldType.TIME if time_format in EPOCH_UNITS and _DECIMAL[text_octets(text)].all():
             return epoch_column(text.cast(pa.decimal128(28, _EPOCH_SCALE)), time_format)
         case FieldType.TIME if "%" in time_format and (micros := _parse_fixed(text, time_format)) is not None:
@@ -119,6 +121,15 @@ def _parse_fixed(text: pa.StringArray, pattern: str) -> npt.NDArray[np.int64] | 
     """Returns times of a pattern, of which all texts have the fraction of a second, or none has."""
     found = parse_fixed(text, pattern)
     return found if found is not None or ".%f" not in pattern else parse_fixed(text, pattern.replace(".%f", ""))
+
+
+def _whole_epoch_column(numbers: pa.Int64Array, time_format: str) -> pa.Array | None:
+    """Converts whole numbers to times. Returns None if one is out of the years that times may have."""
+    factor = 10 ** EPOCH_UNITS[time_format]
+    whole = numbers.fill_null(0).to_numpy(zero_copy_only=False)
+    if len(whole) and not YEAR_1 // factor < whole.min() <= whole.max() < YEAR_10000 // factor:
+        return None
+    return _times_of_micros(whole * factor, numbers)
 
 
 def epoch_column(numbers: pa.Decimal128Array, time_format: str) -> pa.Array | None:

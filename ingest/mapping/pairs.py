@@ -80,11 +80,14 @@ class _PairScan:
     """The pairs of all texts that are not odd: pair i is of text ``rows[i]``; key and value are pieces of ``data``."""
 
     def __init__(self, text: pa.StringArray, style: PairStyle) -> None:
-        self._bounds = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4).astype(np.int64)
-        self._data = b"" if text.buffers()[2] is None else text.buffers()[2].to_pybytes()
+        bounds = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4).astype(np.int64)
+        data = text.buffers()[2]
+        self._data = b"" if data is None else data[bounds[0] : bounds[-1]].to_pybytes()
+        self._bounds = bounds - bounds[0]
         self._octets = np.frombuffer(self._data, np.uint8)
         self._style = style
         quotes = self._find_quotes()
+        self._first_quotes = np.searchsorted(quotes, self._bounds)
         self.is_odd = self._find_odd(quotes)
         separators = self._find_outside(ord(style.separator), quotes)
         self._find_keys(self._find_outside(_EQUALS, quotes), separators)
@@ -97,7 +100,8 @@ class _PairScan:
         return quotes[self._octets[np.clip(quotes - 1, 0, None)] != _BACKSLASH] if len(quotes) else quotes
 
     def _find_rows(self, places: Positions) -> Positions:
-        return np.searchsorted(self._bounds, places, side="right") - 1
+        """Returns the texts in which places are, which are in ascending order."""
+        return np.repeat(np.arange(len(self._bounds) - 1), np.diff(np.searchsorted(places, self._bounds)))
 
     def _find_odd(self, quotes: Positions) -> _Mask:
         """Returns a mask of the texts whose quotes are not by turns behind an equals sign and before a separator."""
@@ -105,13 +109,13 @@ class _PairScan:
         if not len(quotes):
             return odd
         rows = self._find_rows(quotes)
-        opens = (np.arange(len(quotes)) - np.searchsorted(quotes, self._bounds[rows])) % 2 == 0
+        opens = (np.arange(len(quotes)) - self._first_quotes[rows]) % 2 == 0
         behind = self._octets[np.clip(quotes - 1, 0, None)]
         ahead = self._octets[np.clip(quotes + 1, None, len(self._octets) - 1)]
         ends = (quotes + 1 == self._bounds[rows + 1]) | (ahead == ord(self._style.separator))
         fits = np.where(opens, (behind == _EQUALS) & (quotes > self._bounds[rows]), ends)
         odd[rows[~fits]] = True
-        odd[np.flatnonzero(np.diff(np.searchsorted(quotes, self._bounds)) % 2 == 1)] = True
+        odd[np.flatnonzero(np.diff(self._first_quotes) % 2 == 1)] = True
         # Two backslashes before a quote are rare, and no rule for whole columns.
         doubled = np.flatnonzero((self._octets[:-1] == _BACKSLASH) & (self._octets[1:] == _BACKSLASH))
         odd[self._find_rows(doubled)] = True
@@ -120,8 +124,10 @@ class _PairScan:
     def _find_outside(self, octet: int, quotes: Positions) -> Positions:
         """Returns the places of a byte in texts that are not odd, outside of quotes."""
         places = np.flatnonzero(self._octets == octet)
+        if not len(quotes):
+            return places
         rows = self._find_rows(places)
-        before = np.searchsorted(quotes, places) - np.searchsorted(quotes, self._bounds[rows])
+        before = np.searchsorted(quotes, places) - self._first_quotes[rows]
         return places[(before % 2 == 0) & ~self.is_odd[rows]]
 
     def _find_keys(self, equals: Positions, separators: Positions) -> None:
@@ -134,8 +140,9 @@ class _PairScan:
         # An equals sign within a value has the same beginning as the one before it.
         is_first = np.ones(len(starts), bool)
         is_first[1:] = starts[1:] != starts[:-1]
-        others = np.concatenate(([0], np.cumsum(~_KEY[self._octets])))
-        is_key = is_first & (equals > starts) & (others[equals] == others[starts])
+        others = np.append(-1, np.flatnonzero(~_KEY[self._octets]))
+        last_other = others[np.searchsorted(others, equals) - 1]
+        is_key = is_first & (equals > starts) & (last_other < starts)
         self.rows, self._key_starts, self._key_ends = rows[is_key], starts[is_key], equals[is_key]
 
     def _find_value_ends(self, separators: Positions) -> Positions:
@@ -163,7 +170,9 @@ class _PairScan:
 
     def _make_column(self, pairs: Positions) -> pa.StringArray:
         count = len(self._bounds) - 1
-        rows, first = np.unique(self.rows[pairs], return_index=True)
+        rows = self.rows[pairs]
+        first = np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))
+        rows = rows[first]
         begin, end = self._value_starts[pairs[first]], self._value_ends[pairs[first]]
         quoted = self._octets[np.clip(begin, None, len(self._octets) - 1)] == _QUOTE
         quoted &= end - begin >= 2

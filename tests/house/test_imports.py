@@ -155,6 +155,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/export",
         "loadgen/experiments/find",
         "loadgen/experiments/first_result",
+        "loadgen/experiments/formats",
         "loadgen/experiments/generator",
         "loadgen/experiments/lookups",
         "loadgen/experiments/memory",

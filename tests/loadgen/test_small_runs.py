@@ -44,6 +44,7 @@ SMALL = {
     "export": ["--events", "10000", "--repeats", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
+    "formats": ["--megabytes", "1", "--repeats", "1"],
     "generator": ["--events", "2000", "--repeats", "1"],
     "lookups": [
         *("--rows", "500", "--executors", "2", "--queries", "3", "--tablets", "2", "--turns", "1"),
