@@ -91,6 +91,7 @@ class _PairScan:
         self.is_odd = self._find_odd(quotes)
         separators = self._find_outside(ord(style.separator), quotes)
         self._find_keys(self._find_outside(_EQUALS, quotes), separators)
+        self._exclude_inner_quotes(quotes)
         self._value_starts = self._key_ends + 1
         self._value_ends = self._find_value_ends(separators)
 
@@ -109,6 +110,9 @@ class _PairScan:
         if not len(quotes):
             return odd
         rows = self._find_rows(quotes)
+        if self._style.is_long:  # quotes are rare there, and a value may go on behind them
+            odd[rows] = True
+            return odd
         opens = (np.arange(len(quotes)) - self._first_quotes[rows]) % 2 == 0
         behind = self._octets[np.clip(quotes - 1, 0, None)]
         ahead = self._octets[np.clip(quotes + 1, None, len(self._octets) - 1)]
@@ -144,6 +148,16 @@ class _PairScan:
         last_other = others[np.searchsorted(others, equals) - 1]
         is_key = is_first & (equals > starts) & (last_other < starts)
         self.rows, self._key_starts, self._key_ends = rows[is_key], starts[is_key], equals[is_key]
+
+    def _exclude_inner_quotes(self, quotes: Positions) -> None:
+        """Makes texts odd in which a quote opens behind another equals sign than a key's, and drops their pairs."""
+        rows = self._find_rows(quotes)
+        is_opening = (np.arange(len(quotes)) - self._first_quotes[rows]) % 2 == 0
+        inner = np.isin(quotes[is_opening] - 1, self._key_ends, assume_unique=True, invert=True)
+        if inner.any():
+            self.is_odd[rows[is_opening][inner]] = True
+            keep = ~self.is_odd[self.rows]
+            self.rows, self._key_starts, self._key_ends = self.rows[keep], self._key_starts[keep], self._key_ends[keep]
 
     def _find_value_ends(self, separators: Positions) -> Positions:
         """Returns the places behind the last bytes of the values."""

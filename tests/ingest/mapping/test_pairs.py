@@ -21,6 +21,7 @@ TEXT = st.lists(PIECE, max_size=10).map("".join)
 @example(texts=['a="1 2" b=3', 'a=5" b=6', None, "=x a=b=c"], style=WORDS)
 @example(texts=["a=1 2 b=3 = 4 c=", "x a=1"], style=LONG)
 @example(texts=["a=1", "a=2 3"], style=LONG)
+@example(texts=['a=d=" a=2d="', 'a="1"'], style=WORDS)
 @example(texts=['a="\\\\" b=1', 'a="\\"" b=1'], style=WORDS)
 def test_columns_have_the_pairs_of_each_text(texts: list[str | None], style: PairStyle) -> None:
     columns = split_pairs(pa.array(texts, pa.string()), style)
