@@ -1,9 +1,10 @@
 """Finds a log file's identity in one pass over it, and the line-aligned ranges that become work items.
 
-A file's identity is the BLAKE2b of its content, uncompressed: a log that is renamed, or compressed by its rotation, is
-still the same file. A plain file is cut at line boundaries into ranges of about ``split`` bytes; a gzip file is one
-range, because nothing can be read from its middle. Row IDs and counts are pure functions of identity and ranges, so a
-file that comes again must be cut the same way: by the ``split`` and from the ``base`` that its work items remember.
+A file's identity is the BLAKE2b of its content, unpacked: a log that is renamed, compressed by its rotation, or put
+into an archive is still the same file. A plain file is cut at line boundaries into ranges of about ``split`` bytes; any
+other is one range, because nothing can be read from its middle. Row IDs and counts are pure functions of identity and
+ranges, so a file that comes again must be cut the same way: by the ``split`` and from the ``base`` that its work items
+remember.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 
-from .gzip_reader import GzipReader, is_gzip_file
-from .open_file import FileOrPath, open_file_or_path
+from .compressions.blocks import BlockReader
+from .content import open_content
+from .open_file import FileOrPath, OpenLog, name_log, open_file_or_path
 
 WHOLE = 0
 """The value of ``split`` for a file that is not cut: all of it is one range."""
@@ -48,8 +50,8 @@ class FileScan:
     ``size`` counts the bytes on disk, ``length`` the uncompressed bytes. ``inode``, ``mtime_ns`` and ``ctime_ns`` are
     those of the file before the pass. ``ranges`` begin at the offset ``base``. If
     the file begins with the part that a ``QueuedMark`` describes, the ranges hold only the lines after that part, and
-    ``before`` is the mark's identity as hex; otherwise ``before`` is empty. ``damaged`` is true if the gzip stream
-    breaks off.
+    ``before`` is the mark's identity as hex; otherwise ``before`` is empty. ``damaged`` is true if what the
+    content is packed in breaks off or lacks a part. ``member`` is the name of the log in its archive, or empty.
     """
 
     file_id: bytes
@@ -64,6 +66,7 @@ class FileScan:
     base: int
     before: str
     ranges: tuple[tuple[int, int], ...]
+    member: str = ""
 
 
 def scan_file(
@@ -77,13 +80,13 @@ def scan_file(
     """
     with open_file_or_path(file_or_path) as file:
         before = _await_clock_tick(file)
-        compressed = is_gzip_file(file)
-        if compressed:
+        content = open_content(file, _BLOCK_BYTES, before.st_size)
+        if content is not None:
             split = WHOLE
         base = 0
         if cut_like is not None:
             split, base, mark = cut_like.split, cut_like.base, None
-        stream = _Content(file, compressed, before.st_size)
+        stream = _Stream(file, content, before.st_size)
         digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
         whole, rest = _Cutter(split, base), None
         length = 0
@@ -102,7 +105,7 @@ def scan_file(
         _add_damage(digest, stream)
         after = os.fstat(file.fileno())
     if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
-        name = show_path(file.name)
+        name = show_path(name_log(file))
         raise InputFileError(f"{name}: changed while it was read; give it again when its writer is done")
     came_before = cut_like.before if cut_like is not None else ""
     if rest is not None and mark is not None and digest.digest() != mark.file_id:
@@ -114,12 +117,13 @@ def scan_file(
         before.st_mtime_ns,
         before.st_ctime_ns,
         length,
-        compressed,
+        content is not None,
         stream.is_damaged,
         split,
         whole.base,
         came_before,
         whole.finish(length),
+        file.member if isinstance(file, OpenLog) else "",
     )
 
 
@@ -143,6 +147,7 @@ def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -
             before=scan.before,
             compressed=scan.compressed,
             ticket=ticket,
+            member=scan.member,
         )
         for start, end in scan.ranges
     )
@@ -164,7 +169,8 @@ def check_unchanged(item: WorkItem, file: FileIO) -> None:
     ):
         return
     file.seek(0)
-    stream = _Content(file, item.compressed, now.st_size)
+    content = open_content(file, _BLOCK_BYTES, now.st_size) if item.compressed else None
+    stream = _Stream(file, content, now.st_size)
     digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
     left = item.length
     for block in stream:
@@ -174,7 +180,7 @@ def check_unchanged(item: WorkItem, file: FileIO) -> None:
             break
     _add_damage(digest, stream)
     if left or digest.digest() != item.file_id:
-        raise InputFileError(f"{show_path(item.path)}: its content changed after it was queued; queue it again")
+        raise InputFileError(f"{show_path(item.log_path)}: its content changed after it was queued; queue it again")
 
 
 def _await_clock_tick(file: FileIO) -> os.stat_result:
@@ -199,7 +205,7 @@ def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool
     return prefix.digest() == mark.file_id
 
 
-def _add_damage(digest: hashlib.blake2b, stream: _Content) -> None:
+def _add_damage(digest: hashlib.blake2b, stream: _Stream) -> None:
     if stream.is_damaged:
         # The bytes that could be read may equal an undamaged file's content, which must have another identity.
         digest.update(_DAMAGED)
@@ -236,27 +242,24 @@ class _Cutter:
         return tuple(self._ranges)
 
 
-class _Content:
-    """Iterates over the uncompressed blocks of a file's first ``size`` bytes.
+class _Stream:
+    """Iterates over the blocks of an open file's ``content``, or over its first ``size`` bytes if that is None.
 
-    A damaged gzip stream ends early; ``is_damaged`` is true afterwards.
+    A damaged content ends early; ``is_damaged`` is true afterwards.
     """
 
-    def __init__(self, file: FileIO, compressed: bool, size: int) -> None:
-        self._file, self._left = file, size
-        self._blocks: GzipReader | Iterator[bytes] = (
-            GzipReader(self._read, _BLOCK_BYTES) if compressed else iter(self._read, b"")
-        )
+    def __init__(self, file: FileIO, content: BlockReader | None, size: int) -> None:
+        self._file, self._content, self._left = file, content, size
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            yield from self._blocks
+            yield from iter(self._read, b"") if self._content is None else self._content
         except OSError as error:
-            raise InputFileError(f"{show_path(self._file.name)}: cannot be read: {error.strerror}") from error
+            raise InputFileError(f"{show_path(name_log(self._file))}: cannot be read: {error.strerror}") from error
 
     @property
     def is_damaged(self) -> bool:
-        return isinstance(self._blocks, GzipReader) and bool(self._blocks.fault)
+        return self._content is not None and bool(self._content.fault)
 
     def _read(self) -> bytes:
         block = self._file.read(min(_BLOCK_BYTES, self._left))

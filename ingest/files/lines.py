@@ -1,11 +1,13 @@
-"""Reads log files as chunks of whole lines, plain or gzip, in memory bounded by the chunk and not by the file."""
+"""Reads log files as chunks of whole lines, whatever they are packed in.
+
+Memory is bounded by the chunk and not by the file.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from io import FileIO
 from itertools import pairwise
 
@@ -14,8 +16,9 @@ import numpy as np
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 
-from .gzip_reader import GzipReader, is_gzip_file
-from .open_file import FileOrPath, open_file_or_path
+from .compressions.blocks import BlockReader
+from .content import open_content
+from .open_file import FileOrPath, name_log, open_file_or_path
 
 CHUNK_BYTES = 4 << 20
 MAX_LINE_BYTES = 1 << 20
@@ -40,7 +43,7 @@ class Chunk:
     """Whole lines of a file. ``offset`` is that of ``data`` in the uncompressed file.
 
     The last line of a file may lack its newline. ``rejected`` are lines that are not in ``data`` because they are over
-    the limit, or because their gzip stream broke off inside them.
+    the limit, or because what they are packed in broke off inside them.
     """
 
     offset: int
@@ -54,19 +57,23 @@ def read_chunks(
     end: int | None = None,
     chunk_bytes: int = CHUNK_BYTES,
     max_line_bytes: int = MAX_LINE_BYTES,
+    unpack: bool = True,
 ) -> Iterator[Chunk]:
     """Reads the lines that begin in [start, end) of the file; ``start`` must be the beginning of a line.
 
-    A line over ``max_line_bytes`` is streamed past and rejected. A gzip stream that ends early or is damaged yields
-    what could be read, then a chunk with a ``RejectedLine`` that says so. A range of a gzip file other than the whole
-    raises ``InputFileError``, as does a file that cannot be opened or read.
+    A line over ``max_line_bytes`` is streamed past and rejected. A compressed file, an archive's member or a container
+    that ends early or is damaged yields what could be read, then a chunk with a ``RejectedLine`` that says so. A range
+    of such a file other than the whole raises ``InputFileError``, as does a file that cannot be opened or read.
+    ``unpack`` False reads the file's bytes as they are.
     """
     with open_file_or_path(file_or_path) as file:
-        if is_gzip_file(file):
+        content = open_content(file, chunk_bytes) if unpack else None
+        if content is not None:
             if start or end is not None:
-                raise InputFileError(f"{show_path(file.name)}: a gzip file has no byte ranges; read it whole")
-            blocks = GzipReader(partial(file.read, _READ_BYTES), chunk_bytes)
-            yield from _assemble_chunks(blocks, 0, None, max_line_bytes)
+                raise InputFileError(
+                    f"{show_path(name_log(file))}: has no byte ranges, as its lines are not its bytes; read it whole"
+                )
+            yield from _assemble_chunks(content, 0, None, max_line_bytes)
         else:
             file.seek(start)
             yield from _assemble_chunks(_PlainBlocks(file, chunk_bytes), start, end, max_line_bytes)
@@ -88,6 +95,7 @@ class _PlainBlocks:
     """Iterates over the blocks of a plain file. Most blocks end at a line end, so that they need not be copied."""
 
     fault = ""
+    breaks_off = False
 
     def __init__(self, file: FileIO, block_bytes: int) -> None:
         self._file, self._block_bytes = file, block_bytes
@@ -106,7 +114,7 @@ class _PlainBlocks:
         return begin + peeked.rfind(b"\n") + 1 or self._block_bytes
 
 
-def _assemble_chunks(source: _PlainBlocks | GzipReader, start: int, end: int | None, limit: int) -> Iterator[Chunk]:
+def _assemble_chunks(source: BlockReader, start: int, end: int | None, limit: int) -> Iterator[Chunk]:
     """Yields the lines that begin in [start, end) as chunks; the blocks of ``source`` begin at ``start``."""
     carry, at = b"", start  # bytes that are not yet part of a chunk, and their offset
     blocks = iter(source)
@@ -138,8 +146,9 @@ def _assemble_chunks(source: _PlainBlocks | GzipReader, start: int, end: int | N
             if end is not None and at >= end:
                 return
     if source.fault:
-        stopped = at + len(carry)
-        reason = f"{source.fault} at byte {stopped} of what was unpacked; what followed is lost"
+        reason = source.fault
+        if source.breaks_off:
+            reason += f" at byte {at + len(carry)} of what was unpacked; what followed is lost"
         yield Chunk(at, b"", (RejectedLine(at, reason, carry[:limit]),))
     elif carry:
         # The bytes after a long line may reach beyond ``end``.

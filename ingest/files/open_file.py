@@ -28,6 +28,26 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_C
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
+class OpenLog(FileIO):
+    """An open log file, or an open archive of which the log ``member`` is to be read.
+
+    ``member`` is empty for a file that is a log itself.
+    """
+
+    member = ""
+
+
+def name_log(file: FileIO) -> str:
+    """Returns the path of an open file, followed by the member of it that is read, as if the archive were a folder."""
+    member = file.member if isinstance(file, OpenLog) else ""
+    return join_member(str(file.name), member)
+
+
+def join_member(path: str, member: str) -> str:
+    """Returns the name of a member of the archive ``path``; the path itself if ``member`` is empty."""
+    return f"{path}/{member}" if member else path
+
+
 @contextmanager
 def open_file_or_path(file_or_path: FileOrPath) -> Iterator[FileIO]:
     """Yields a file at its beginning: ``file_or_path`` itself, which stays open, or the file that a path names.
@@ -47,8 +67,10 @@ def resolve_path(path: str | Path) -> str:
     return os.path.realpath(os.fspath(path))
 
 
-def open_log_file(path: str) -> FileIO:
+def open_log_file(path: str, member: str = "") -> OpenLog:
     """Opens a regular file for reading; its ``name`` is ``path``, which must be absolute and without links.
+
+    ``member`` is the log in it that is to be read, if it is an archive.
 
     Raises ``InputFileError`` if it cannot be read, if a part of ``path`` is a link, for anything but a regular file (a
     FIFO would block, a device may have no end), and for a file with several hard links if another user may have made
@@ -66,7 +88,9 @@ def open_log_file(path: str) -> FileIO:
                 raise
     except OSError as error:
         raise InputFileError(f"{show_path(path)}: cannot be read: {_describe_error(error)}") from error
-    return FileIO(path, opener=lambda _path, _flags: descriptor)
+    file = OpenLog(path, opener=lambda _path, _flags: descriptor)
+    file.member = member
+    return file
 
 
 def stat_log_file(path: str) -> os.stat_result | None:

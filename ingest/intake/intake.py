@@ -13,10 +13,9 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from io import FileIO
 
 from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, items_of, scan_file
-from watchfloor.ingest.files.open_file import FileOrPath, open_log_file, stat_log_file
+from watchfloor.ingest.files.open_file import OpenLog, join_member, name_log, open_log_file, stat_log_file
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.waiting import Waiting
@@ -27,7 +26,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
-from .sniff import sniff_file
+from .logs_in_file import LogsInFile, sniff_logs
 
 LONG_ITEM = 4
 """The length of the longest items, as a multiple of ``item_bytes``."""
@@ -38,8 +37,8 @@ class Offer:
     """The outcome of offering a file.
 
     ``items`` are all items of the file, ``queued`` those of them that were sent now. ``has_open``: some of them are not
-    done. ``grown``: the file's beginning was queued earlier, and only the lines after it are new. ``damaged``: its gzip
-    stream breaks off.
+    done. ``grown``: the file's beginning was queued earlier, and only the lines after it are new. ``damaged``: what it
+    is packed in breaks off or lacks a part. ``left_out`` says why members of an archive are not loaded, a line each.
     """
 
     path: str
@@ -48,6 +47,7 @@ class Offer:
     has_open: bool = False
     grown: bool = False
     damaged: bool = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -68,9 +68,10 @@ class Intake:
         """Returns all sources of the catalog, by name."""
         return self._store.catalog.read_sources()
 
-    def sniff_file(self, file: FileOrPath, feed: str | None) -> SniffResult:
-        """Returns how a file is to be read, without queueing it."""
-        return sniff_file(file, feed, self.known_sources())
+    def sniff_logs(self, path: str, feed: str | None) -> LogsInFile:
+        """Returns how the logs in a file are to be read, without queueing it."""
+        with open_log_file(path) as file:
+            return sniff_logs(file, feed, self.known_sources())
 
     def register_sources(self, files: Iterable[SniffResult]) -> None:
         """Registers the sources of many files that the catalog lacks, all at once.
@@ -92,10 +93,28 @@ class Intake:
         """
         # The file is opened once: the file that is recognised is the file that is hashed and cut.
         with open_log_file(path) as file:
-            sniffed = self.sniff_file(file, feed)
-            for source in sniffed.sources:
-                self._store.catalog.register(source)
-            scan, rows = self._scan_file(file, sniffed)
+            found = sniff_logs(file, feed, self.known_sources())
+            for sniffed in found.logs.values():
+                for source in sniffed.sources:
+                    self._store.catalog.register(source)
+            offers = []
+            for file.member, sniffed in found.logs.items():
+                scan, rows = self._scan_file(file, sniffed)
+                offers.append(self._offer_log(path, sniffed, scan, rows, again, waiting))
+        if [*found.logs] != [""]:
+            self._ledger.write_seen(_see_file(path, scan, "", ""))
+        return _join_offers(path, offers, found.left_out)
+
+    def _offer_log(
+        self,
+        path: str,
+        sniffed: SniffResult,
+        scan: FileScan,
+        rows: list[LedgerRow],
+        again: bool,
+        waiting: Callable[[], Waiting] | None,
+    ) -> Offer:
+        """Queues the items of one log in the file ``path``."""
         items = items_of(scan, path, sniffed.feed, sniffed.header, secrets.token_hex(8))
         if again:
             items = (*self._earlier_items(items), *items)
@@ -107,19 +126,8 @@ class Intake:
         )
         self._ledger.write_queued(queued, self._producer.topic)
         self._producer.send(queued)
-        self._ledger.write_seen(
-            SeenFile(
-                path,
-                scan.size,
-                scan.mtime_ns,
-                "queued",
-                time.time(),
-                name_this_process(),
-                feed=sniffed.feed,
-                file_id=scan.file_id.hex(),
-                length=scan.length,
-            )
-        )
+        log_path = join_member(path, scan.member)
+        self._ledger.write_seen(_see_file(log_path, scan, sniffed.feed, scan.file_id.hex(), scan.length))
         sent = {item.item_id: item for item in queued}
         has_open = bool(queued) or any(row.state in OPEN_STATES for row in known.values())
         all_items = tuple(sent.get(i.item_id, i) for i in items)
@@ -143,9 +151,9 @@ class Intake:
             return False
         return row.topic != self._producer.topic or (row.item.item_id, row.item.ticket) not in waiting()
 
-    def _scan_file(self, file: FileIO, sniffed: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
+    def _scan_file(self, file: OpenLog, sniffed: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
         """Returns the file's identity and ranges, and the ledger's rows of its items."""
-        feed, seen, mark = sniffed.feed, self._ledger.read_seen(str(file.name)), None
+        feed, seen, mark = sniffed.feed, self._ledger.read_seen(name_log(file)), None
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
             mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length)
         split = WHOLE
@@ -168,6 +176,8 @@ class Intake:
                 replace(
                     row.item,
                     path=first.path,
+                    member=first.member,
+                    compressed=first.compressed,
                     size=first.size,
                     inode=first.inode,
                     mtime_ns=first.mtime_ns,
@@ -196,6 +206,36 @@ def choose_item_bytes(settings: Settings, size: int) -> int:
         items = math.ceil(size / settings.item_bytes)
         return math.ceil(size / items) if items else settings.item_bytes
     return min(max(size // settings.partitions, settings.item_bytes), LONG_ITEM * settings.item_bytes)
+
+
+def _see_file(path: str, scan: FileScan, feed: str, file_id: str, length: int = 0) -> SeenFile:
+    """Returns the row that says in which state a file, or a log in it, was queued."""
+    return SeenFile(
+        path,
+        scan.size,
+        scan.mtime_ns,
+        "queued",
+        time.time(),
+        name_this_process(),
+        feed=feed,
+        file_id=file_id,
+        length=length,
+    )
+
+
+def _join_offers(path: str, offers: list[Offer], left_out: tuple[str, ...]) -> Offer:
+    """Returns the offers of the logs in a file as one. Of members with the same content one counts."""
+    items = {item.item_id: item for offer in offers for item in offer.items}
+    queued = {item.item_id: item for offer in offers for item in offer.queued}
+    return Offer(
+        path,
+        tuple(items.values()),
+        tuple(queued.values()),
+        any(offer.has_open for offer in offers),
+        any(offer.grown for offer in offers),
+        any(offer.damaged for offer in offers),
+        left_out,
+    )
 
 
 def _has_moved(item: WorkItem) -> bool:

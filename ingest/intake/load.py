@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from watchfloor.ingest.parsing.format import SniffResult
@@ -96,7 +97,7 @@ class Load:
             total = sum_sizes(list(sniffed))
             offers: list[Offer] = []
             yield self._make_progress("queueing", offers, {}, total)
-            intake.register_sources(sniffed.values())
+            intake.register_sources(chain.from_iterable(sniffed.values()))
 
             @cache
             def waiting() -> Waiting:
@@ -134,16 +135,19 @@ class Load:
             self._result = LoadResult(file_results(offers, watcher.rows), seconds, tuple(self._unread))
             yield self._make_progress("done", offers, watcher.rows, total)
 
-    def _sniff_files(self, intake: Intake) -> dict[str, SniffResult]:
-        """Looks at every file before any is queued, and returns those whose kind is known, by their paths."""
-        sniffed: dict[str, SniffResult] = {}
+    def _sniff_files(self, intake: Intake) -> dict[str, list[SniffResult]]:
+        """Looks at every file before any is queued, and returns the logs in those whose kind is known, by path."""
+        sniffed: dict[str, list[SniffResult]] = {}
+        left_out: list[str] = []
         for path in self._paths:
             try:
-                sniffed[path] = intake.sniff_file(path, self._feed)
+                found = intake.sniff_logs(path, self._feed)
+                sniffed[path] = list(found.logs.values())
+                left_out += found.left_out
             except InputFileError as error:
                 self._unread.append(str(error))
         if self._is_strict or not sniffed:
-            refuse_files(self._unread)
+            refuse_files([*self._unread, *left_out])
         return sniffed
 
     def _find_problem(self, watcher: LedgerWatcher) -> str:

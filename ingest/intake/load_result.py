@@ -35,6 +35,7 @@ class FileResult:
 
     ``is_known``: all of it was loaded before, or is in another file of the load. ``failed`` holds the reasons of items
     that failed. ``misfits`` counts, by source and field, the values that are not of their field's type.
+    ``left_out`` says why members of an archive were not loaded, a line each.
     """
 
     path: str
@@ -46,6 +47,7 @@ class FileResult:
     is_known: bool
     failed: tuple[str, ...]
     misfits: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     @property
     def lines(self) -> int:
@@ -104,7 +106,7 @@ class LoadResult:
     @property
     def clean(self) -> bool:
         """True if every line of every file is an event, be it since an earlier load."""
-        return not self.unread and not self.failed and not any(f.quarantined for f in self.files)
+        return not self.unread and not self.failed and not any(f.quarantined or f.left_out for f in self.files)
 
 
 def file_results(offers: Collection[Offer], rows: Mapping[bytes, LedgerRow]) -> tuple[FileResult, ...]:
@@ -138,4 +140,5 @@ def _file_result(offer: Offer, rows: Mapping[bytes, LedgerRow], is_copy: bool) -
             if row.state == "failed"
         ),
         misfits,
+        offer.left_out,
     )

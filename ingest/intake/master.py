@@ -130,6 +130,8 @@ class _Master:
                 intake.refuse_file(state.path, state.size, state.mtime_ns, str(error))
                 self._metrics.files.labels("refused").inc()
             return
+        for reason in offer.left_out:
+            log.warning("left out: %s", reason)
         self._metrics.files.labels("queued" if offer.queued else "known").inc()
         self._metrics.items.inc(len(offer.queued))
         self._metrics.bytes.inc(offer.bytes)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from watchfloor.ingest.files.open_file import FileOrPath, open_file_or_path
-from watchfloor.ingest.files.other_files import explain_content, explain_magic
+from watchfloor.ingest.files.other_files import explain_magic
 from watchfloor.ingest.formats.registry import find_format, load_formats
 from watchfloor.ingest.parsing.format import Format, Match, SniffResult
 from watchfloor.ingest.parsing.sample import FileSample
@@ -37,7 +37,7 @@ def _describe_sample(
     sample: FileSample, feed: str | None, named: Format | None, sources: Mapping[str, Source]
 ) -> SniffResult:
     """Returns how the file of a sample is to be read. ``named`` is the format of ``feed``."""
-    if problem := explain_magic(sample.magic) or explain_content(sample.lines[0] if sample.lines else b""):
+    if problem := explain_magic(sample.magic):
         raise InputFileError(f"{show_path(sample.path)}: {problem}")
     if not sample.lines:
         result = _describe_no_lines(sample, feed)
@@ -59,7 +59,7 @@ def _describe_no_lines(sample: FileSample, feed: str | None) -> SniffResult:
     if feed is not None:
         return SniffResult(feed, b"", ())
     if rejected is None:
-        problem = "has no lines" if sample.magic else "is empty"
+        problem = "has no lines" if sample.magic or sample.compressed else "is empty"
     elif not rejected.raw.strip(b"\0"):
         problem = f"begins with zero bytes only, {_ZEROS}"
     else:

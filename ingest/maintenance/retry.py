@@ -176,7 +176,7 @@ class _Retry:
         The events have the offsets of the lines in their file.
         """
         if any(line.is_hidden for line in lines):
-            raise StoreError(f"lines of {show_path(item.path)} have a label that was granted only now; try again")
+            raise StoreError(f"lines of {show_path(item.log_path)} have a label that was granted only now; try again")
         raws = [line.raw + b"\n" for line in lines]
         starts = np.cumsum([0, *(len(raw) for raw in raws[:-1])])
         offsets = np.array([line.offset for line in lines], np.int64)

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from io import FileIO
 from itertools import islice
 from pathlib import Path
 
 from watchfloor.ingest.columns.rows import split_rows
-from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC
+from watchfloor.ingest.files.content import open_content
 from watchfloor.ingest.files.lines import RejectedLine, read_chunks
-from watchfloor.ingest.files.other_files import MAGIC_BYTES
+from watchfloor.ingest.files.open_file import name_log
 
+MAGIC_BYTES = 16
 SAMPLE_BYTES = 16 << 20
 PEEK_BYTES = 256 << 10
 _PEEK_LINES = 100
 
 
 class FileSample:
-    """The first lines of an open file, plain or gzip. Raises ``InputFileError`` if the file cannot be read."""
+    """The first lines of an open file, whatever they are packed in.
+
+    Raises ``InputFileError`` if the file cannot be read.
+    """
 
     def __init__(self, file: FileIO) -> None:
         """``file`` must be at its beginning, and stay open."""
         self.file = file
-        self.path = Path(file.name)
-        self.magic = file.read(MAGIC_BYTES)
-        """The file's first bytes on disk."""
-        self.compressed = self.magic.startswith(GZIP_MAGIC)
+        self.path = Path(name_log(file))
+        """The file's path, or the name of a member of an archive as if that were a folder."""
+        content = open_content(file, PEEK_BYTES)
+        self.compressed = content is not None
+        """True if the lines are not the file's bytes as they are."""
+        self.magic = (
+            os.pread(file.fileno(), MAGIC_BYTES, 0) if content is None else next(iter(content), b"")[:MAGIC_BYTES]
+        )
+        """The first bytes of the content."""
         self.lines = tuple(islice(self.read_lines(PEEK_BYTES), _PEEK_LINES))
         """The first hundred lines or fewer that are not blank."""
 
@@ -39,7 +49,7 @@ class FileSample:
                 return
 
     def first_rejected(self) -> RejectedLine | None:
-        """Returns the first line that cannot be read whole: it is too long, or the gzip stream breaks off in it."""
+        """Returns the first line that cannot be read whole: it is too long, or what it is packed in breaks off."""
         return next((rejected for chunk in read_chunks(self.file) for rejected in chunk.rejected), None)
 
     @property

@@ -25,8 +25,9 @@ class WorkItem:
     ``start`` and ``end`` count uncompressed bytes. ``header`` are the file's own header lines that every range needs.
     ``size``, ``inode``, ``mtime_ns`` and ``ctime_ns`` are the file's as it was queued, and tell cheaply that it has not
     changed since; ``length`` counts the bytes from which ``file_id`` was computed. ``split``, ``base`` and ``before``
-    are those of ``FileScan``: how to cut the file the same way again. ``ticket`` names one act of queueing; ``again``
-    asks for the item to be read although it is done.
+    are those of ``FileScan``: how to cut the file the same way again. ``compressed``: its content is not its bytes as
+    they are, so it is read from its beginning. ``ticket`` names one act of queueing; ``again`` asks for the item to be
+    read although it is done. ``member`` is the log's name in the archive ``path``; empty for a file of its own.
     """
 
     path: str
@@ -46,6 +47,12 @@ class WorkItem:
     compressed: bool
     ticket: str
     again: bool = False
+    member: str = ""
+
+    @property
+    def log_path(self) -> str:
+        """The path of the log: that of its file, followed by its name in it if that is an archive."""
+        return f"{self.path}/{self.member}" if self.member else self.path
 
     @property
     def item_id(self) -> bytes:
@@ -56,7 +63,7 @@ class WorkItem:
     @property
     def name(self) -> str:
         """The file and the range, for log lines."""
-        return f"{show_path(self.path)} [{self.start:,}, {self.end:,})"
+        return f"{show_path(self.log_path)} [{self.start:,}, {self.end:,})"
 
     def to_json(self) -> bytes:
         """Returns the item as JSON, for a message of the queue and for the ledger."""
@@ -65,6 +72,7 @@ class WorkItem:
         fields["header"] = base64.b64encode(self.header).decode()
         # A path's bytes need not be UTF-8; Python keeps strays as surrogates, which JSON does not allow.
         fields["path"] = base64.b64encode(os.fsencode(self.path)).decode()
+        fields["member"] = base64.b64encode(os.fsencode(self.member)).decode()
         return orjson.dumps(fields)
 
     @classmethod
@@ -72,10 +80,11 @@ class WorkItem:
         """Returns the item that ``to_json`` wrote. Raises ``InternalError`` for anything else."""
         try:
             # Ledgers hold items of before these fields: then no file is taken for unchanged without a look into it.
-            fields: dict[str, Any] = {"inode": 0, "ctime_ns": 0, **orjson.loads(text)}
+            fields: dict[str, Any] = {"inode": 0, "ctime_ns": 0, "member": "", **orjson.loads(text)}
             fields["file_id"] = bytes.fromhex(fields["file_id"])
             fields["header"] = base64.b64decode(fields["header"], validate=True)
             fields["path"] = os.fsdecode(base64.b64decode(fields["path"], validate=True))
+            fields["member"] = os.fsdecode(base64.b64decode(fields["member"], validate=True))
             return cls(**fields)
         except (ValueError, TypeError, KeyError, binascii.Error) as error:
             raise InternalError(f"not a work item: {text[:200]!r}: {error}") from error

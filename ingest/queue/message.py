@@ -80,6 +80,10 @@ def _check_item(item: WorkItem) -> None:
     root, *parts = item.path.split("/")
     if root or not parts or not {"", ".", ".."}.isdisjoint(parts) or "\0" in item.path:
         raise InvalidMessageError("path: not an absolute path in its shortest form")
+    if "\0" in item.member:
+        raise InvalidMessageError("member: no name of a file in an archive")
+    if item.member and not item.compressed:
+        raise InvalidMessageError("member: given for a file that is read as it is")
     if not item.base <= item.start <= item.end <= item.length:
         raise InvalidMessageError("base, start, end and length are not in this order")
 

@@ -110,7 +110,7 @@ class ItemReader:
         written by then is written again, with the same keys, when the item is read again.
         """
         began = time.monotonic()
-        with open_log_file(task.item.path) as file:
+        with open_log_file(task.item.path, task.item.member) as file:
             outcome = self._read_once(task, file)
             while outcome.lacks_index(task.store):
                 # An item that is done must have its values in all indexes that there were when it was written: the
@@ -248,10 +248,10 @@ class _EncodedChunk:
 
 
 def _read_item_chunks(settings: Settings, item: WorkItem, file: FileIO) -> Iterator[Chunk]:
-    # A file that cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever the
-    # range.
+    # A file that cannot be cut (compressed, a log whose header changes on the way) is read from its beginning, whatever
+    # the range.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
-    for chunk in read_chunks(file, start, end, settings.chunk_bytes, settings.max_line_bytes):
+    for chunk in read_chunks(file, start, end, settings.chunk_bytes, settings.max_line_bytes, item.compressed):
         if chunk.offset >= item.end and item.end < item.length:
             break
         yield from split_chunk(chunk, _CHUNK_LINES)

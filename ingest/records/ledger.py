@@ -214,7 +214,7 @@ class Ledger:
 
     def delete_items(self, items: Iterable[WorkItem]) -> None:
         """Deletes the rows of items and of their files, as if they had never come."""
-        rows = {key for item in items for key in (_item_key(item), _path_key(item.path))}
+        rows = {key for item in items for key in (_item_key(item), _path_key(item.log_path))}
         if rows:
             delete_rows(self._store.connection, ITEMS_TABLE, rows)
 
@@ -243,11 +243,11 @@ def item_row(cells: Cells) -> LedgerRow | None:
     lost = is_end_of_loser(run, end)
     begun = run is not None and end is not None and run.ticket != end.ticket and run.at > max(end.at, queued["at"])
     if end and not lost and not begun and (end.ticket == item.ticket or _is_final(end, item)):
-        return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason, topic)
+        return LedgerRow(end.state, item.log_path, end.at, end.by, item, run, end, end.reason, topic)
     over = run is not None and end is not None and run.ticket == end.ticket and not lost
     if run and run.at and not over and (run.ticket == item.ticket or run.at >= queued["at"]):
-        return LedgerRow("running", item.path, run.at, run.by, item, run, end, "", topic)
-    return LedgerRow("queued", item.path, queued["at"], queued["by"], item, run, end, "", topic)
+        return LedgerRow("running", item.log_path, run.at, run.by, item, run, end, "", topic)
+    return LedgerRow("queued", item.log_path, queued["at"], queued["by"], item, run, end, "", topic)
 
 
 def is_end_of_loser(run: ItemRun | None, end: ItemEnd | None) -> bool:

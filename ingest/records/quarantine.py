@@ -178,7 +178,7 @@ def _make_line(item: WorkItem, rejected: RejectedLine, visibility: str, *, whole
     return QuarantinedLine(
         item.item_id,
         rejected.offset,
-        item.path,
+        item.log_path,
         item.file_id,
         item.feed,
         rejected.reason,

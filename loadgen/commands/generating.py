@@ -38,7 +38,7 @@ def register(add: AddCommand) -> None:
     parser.add_argument("--end", metavar="TIME", help="where the days end (default 2026-01-08T00:00:00Z)")
     _add_output(parser)
     parser = add("replay", run_replay, "a log file's lines at a rate or at their own pace, their times shifted to now")
-    parser.add_argument("file", metavar="FILE", help="a log file, plain or gzip")
+    parser.add_argument("file", metavar="FILE", help="a log file, also compressed")
     parser.add_argument("--source", metavar="S", help="what it is (default: found out from its content)")
     pace = parser.add_mutually_exclusive_group(required=True)
     pace.add_argument("--rate", metavar="R", type=float, help="so many lines a second")

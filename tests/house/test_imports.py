@@ -73,6 +73,9 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
     "ingest": (
         "ingest",
         "ingest/queue",
+        "ingest/files/compressions",
+        "ingest/files/archives",
+        "ingest/files/containers",
         "ingest/files",
         "ingest/columns",
         "ingest/metrics",

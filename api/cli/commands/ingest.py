@@ -34,7 +34,9 @@ def register(add: AddCommand) -> None:
         load_files,
         "queue files, ingest them and wait; exit status 1 if anything was quarantined, skipped or failed",
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="log files, plain or gzip, or patterns of them")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="log files, compressed too, archives of them, or patterns"
+    )
     parser.add_argument("--source", metavar="S", help="what the files are (default: found out from their content)")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes of this load (default 1)")
     _add_mode(parser)

@@ -58,6 +58,7 @@ def format_summary(result: LoadResult) -> str:
     lines = [format_file(f) for f in result.files] if count > 1 else []
     lines += [f"  skipped: {escape_controls(reason)}" for reason in result.unread]
     lines += [f"  failed: {escape_controls(reason)}" for reason in result.failed[:MAX_REASONS]]
+    lines += [f"  left out: {escape_controls(reason)}" for f in result.files for reason in f.left_out]
     lines += _format_misfits(result)
     notes = {
         "were loaded before": sum(f.is_known for f in result.files),

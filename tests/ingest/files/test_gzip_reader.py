@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from watchfloor.ingest.files.compressions.gzip_reader import GZIP_MAGIC, GzipReader
 from watchfloor.ingest.files.file_scan import WHOLE, scan_file
-from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC, GzipReader
 from watchfloor.ingest.files.lines import read_chunks
 
 BLOCK = 1 << 20

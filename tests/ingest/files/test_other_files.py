@@ -5,10 +5,8 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import tarfile
 import zipfile
 from pathlib import Path
@@ -38,12 +36,12 @@ def packed_tar() -> bytes:
 
 
 OTHERS = {
-    "zstd": (b"\x28\xb5\x2f\xfd" + b"\x00" * 30, r"is compressed by zstd; .*`zstd -d`"),
-    "xz": (lzma.compress(LINE), r"is compressed by xz; .*`xz -d`"),
-    "bzip2": (bz2.compress(LINE), r"is compressed by bzip2; .*`bzip2 -d`"),
-    "zip": (packed_zip(), r"is compressed by zip; .*`unzip`"),
-    "tar": (packed_tar(), r"is a tar archive; unpack it"),
-    "tar.gz": (gzip.compress(packed_tar()), r"is a tar archive; unpack it"),
+    "compress": (b"\x1f\x9d" + b"?" * 30, r"is packed by compress, .*`uncompress`"),
+    "7z": (b"7z\xbc\xaf\x27\x1c" + b"?" * 30, r"is packed by 7-Zip, .*`7z x`"),
+    "rar": (b"Rar!\x1a\x07\x01\x00" + b"?" * 30, r"is packed by RAR, .*`unrar x`"),
+    "zip": (packed_zip(), r"is a zip archive: its members are read one by one"),
+    "tar": (packed_tar(), r"is a tar archive: its members are read one by one"),
+    "tar.gz": (gzip.compress(packed_tar()), r"is a tar archive: its members are read one by one"),
     "utf-16": (LINE.decode().encode("utf-16"), r"is text in UTF-16; .*`iconv"),
     "broken.gz": (
         gzip.compress(LINE)[:10],

@@ -86,6 +86,9 @@ def test_only_the_key_of_the_instance_signs_for_this_topic() -> None:
         ({"path": base64.b64encode(b"//a").decode()}, "path"),
         ({"path": base64.b64encode(b"/a/").decode()}, "path"),
         ({"path": base64.b64encode(b"/a\0b").decode()}, "path"),
+        ({"member": base64.b64encode(b"a\0b").decode(), "compressed": True}, "member"),
+        ({"member": base64.b64encode(b"a").decode(), "compressed": False}, "member"),
+        ({"member": "?"}, "member"),
         ({"more": 1}, "more"),
     ],
 )
@@ -94,7 +97,12 @@ def test_what_no_item_can_be_is_refused_with_its_place(changes: dict[str, Any], 
         read(orjson.dumps({**FIELDS, **changes}))
 
 
-@pytest.mark.parametrize("missing", sorted(FIELDS))
+def test_an_item_from_before_archives_were_read_has_no_member() -> None:
+    before = orjson.dumps({name: value for name, value in FIELDS.items() if name != "member"})
+    assert read(before).member == ""
+
+
+@pytest.mark.parametrize("missing", sorted(FIELDS.keys() - {"member"}))
 def test_no_field_may_be_missing(missing: str) -> None:
     with pytest.raises(InvalidMessageError, match=missing):
         read(orjson.dumps({name: value for name, value in FIELDS.items() if name != missing}))

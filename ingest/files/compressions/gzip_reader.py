@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from collections.abc import Iterator
+
+from .blocks import ReadBytes, regroup_blocks
 
 GZIP_MAGIC = b"\x1f\x8b"
 _PIECE_BYTES = 16 << 10
 """Compressed bytes that are inflated at once. They become at most 17 MB, as DEFLATE compresses to 1/1032 at best."""
-
-
-def is_gzip_file(file: BinaryIO) -> bool:
-    """Returns true if an open file begins as gzip files do. Its position must be 0, and is 0 afterwards."""
-    magic = file.read(len(GZIP_MAGIC))
-    file.seek(0)
-    return magic == GZIP_MAGIC
 
 
 class GzipReader:
@@ -27,25 +21,15 @@ class GzipReader:
     found in a member's checksum, whatever the sizes in which the file is read.
     """
 
-    def __init__(self, read: Callable[[], bytes], block_bytes: int) -> None:
+    breaks_off = True
+
+    def __init__(self, read: ReadBytes, block_bytes: int) -> None:
         """``read`` returns the next compressed bytes, empty at the end. Blocks have at most ``block_bytes`` bytes."""
         self._read, self._block_bytes = read, block_bytes
         self.fault = ""
 
     def __iter__(self) -> Iterator[bytes]:
-        pending: list[bytes] = []
-        size = 0
-        for piece in self._inflate_pieces():
-            pending.append(piece)
-            size += len(piece)
-            if size >= self._block_bytes:
-                joined = memoryview(b"".join(pending))
-                full = size - size % self._block_bytes
-                for start in range(0, full, self._block_bytes):
-                    yield bytes(joined[start : start + self._block_bytes])
-                pending, size = [bytes(joined[full:])], size - full
-        if size:
-            yield b"".join(pending)
+        return regroup_blocks(self._inflate_pieces(), self._block_bytes)
 
     def _inflate_pieces(self) -> Iterator[bytes]:
         """Yields what each piece of compressed bytes becomes. Sets ``fault`` where the stream breaks off."""

@@ -1,0 +1,4 @@
+"""Turns files that hold records in another form than lines into lines, as they are read.
+
+``json_documents.py`` reads arrays and documents of JSON; ``container.py`` tells them by their beginning.
+"""

@@ -1,0 +1,62 @@
+"""Recognises the logs in a file: the file itself, or the members of an archive, each as a log of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from watchfloor.ingest.files.archives.archive import list_members
+from watchfloor.ingest.files.archives.members import ArchiveFault
+from watchfloor.ingest.files.open_file import OpenLog, join_member
+from watchfloor.ingest.parsing.format import SniffResult
+from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
+from watchfloor.schema.source import Source
+
+from .sniff import sniff_file
+
+_MOST_PROBLEMS = 5
+
+
+@dataclass(frozen=True)
+class LogsInFile:
+    """The logs in a file, by member (empty for the file itself), and why other members are left out, a line each."""
+
+    logs: dict[str, SniffResult]
+    left_out: tuple[str, ...] = ()
+
+
+def sniff_logs(file: OpenLog, feed: str | None, known: Mapping[str, Source]) -> LogsInFile:
+    """Recognises the logs in an open file, as ``sniff_file`` does one.
+
+    Members that are no logs are left out. Raises ``InputFileError`` also if no member is a log.
+    """
+    path = str(file.name)
+    try:
+        members = list_members(file)
+    except ArchiveFault as error:
+        raise InputFileError(f"{show_path(path)}: {error}") from error
+    if members is None:
+        return LogsInFile({"": sniff_file(file, feed, known)})
+    logs: dict[str, SniffResult] = {}
+    problems: list[str] = []
+    for member in members:
+        file.member = member.name
+        try:
+            if member.problem:
+                raise InputFileError(f"{show_path(join_member(path, member.name))}: {member.problem}")
+            logs[member.name] = sniff_file(file, feed, known)
+        except InputFileError as error:
+            problems.append(str(error))
+    file.member = ""
+    if not logs:
+        raise InputFileError(_describe_problems(path, problems))
+    return LogsInFile(logs, tuple(problems))
+
+
+def _describe_problems(path: str, problems: list[str]) -> str:
+    """Returns why an archive without a log is refused."""
+    if not problems:
+        return f"{show_path(path)}: is an archive without files; leave it out"
+    more = len(problems) - _MOST_PROBLEMS
+    return "; ".join(problems[:_MOST_PROBLEMS]) + (f"; and {more} more members like these" if more > 0 else "")
