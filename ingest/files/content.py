@@ -75,7 +75,7 @@ class _Peeked:
 
     @property
     def fault(self) -> str:
-        """What is wrong with the content, or with what it is read from."""
+        """The fault of the content, or of the file that it is read from."""
         return self._blocks.fault or (self._below.fault if self._below is not None else "")
 
     @property

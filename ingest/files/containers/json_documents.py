@@ -49,7 +49,7 @@ _GOES_ON = {b"{": b'"}', b",": b'"[-0123456789tfn', b"[": b'"{[]-0123456789tfn',
 
 
 class _Place(Enum):
-    """Where in the documents the machine is."""
+    """A part of the documents: around records, in one, or around their array."""
 
     TOP = auto()
     ARRAY = auto()
