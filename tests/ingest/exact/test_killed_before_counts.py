@@ -28,7 +28,7 @@ def test_an_uncounted_event_goes_with_its_line(
     name = f"exact{RUN}.uncounted_{layout}_{mode}"
     settings = own(store_settings, "uncounted", ingest_mode=mode)
     points = put_fault_points(monkeypatch, name)
-    file = model.OpenLog(tmp_path / "a.log", compressed=False)
+    file = model.LogFile(tmp_path / "a.log", compressed=False)
     colours = ["red", 1, "red", None]
     events = [{"ts": model.START + 3_600 * i, "host": "h0", "n": i, "text": f"{i}"} for i in range(len(colours))]
     for event, colour in zip(events, colours, strict=True):

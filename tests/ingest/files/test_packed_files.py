@@ -89,12 +89,12 @@ def test_a_packed_log_is_loaded_and_known_and_read_again(
     assert all("inner.zip: is a zip archive: an archive in an archive" in reason for reason in file.left_out)
     assert counts(store, made) == exactly(made, 3_000)
     known = load(settings, packed, feed=made.name)
-    assert known.files[0].skipped
+    assert known.files[0].is_known
     assert load(settings, packed, feed=made.name, again=True).events == 3_000
     assert counts(store, made) == exactly(made, 3_000)
     # The same content is the same log, in whatever it is packed.
     if kind != "json":
-        assert load(settings, log_file(tmp_path / "plain.log", 3_000), feed=made.name).files[0].skipped
+        assert load(settings, log_file(tmp_path / "plain.log", 3_000), feed=made.name).files[0].is_known
 
 
 @pytest.mark.parametrize("kind", ["zst", "zip"])
