@@ -107,6 +107,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "query/sorting",
         "query/finding",
         "query",
+        "query/rules",
     ),
     "api": (
         "api",
@@ -123,6 +124,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "api/rest/routes/queries",
         "api/rest/routes",
         "api/rest",
+        "api/cli/sigma",
         "api/cli/commands",
         "api/cli",
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
 from watchfloor.api.cli.terminal.context import open_service, open_store, print_message, read_settings
-from watchfloor.api.cli.terminal.rows import add_format, add_range, print_rows
+from watchfloor.api.cli.terminal.rows import add_format, add_range, default_format, print_rows
 
 if TYPE_CHECKING:
     from watchfloor.query.service import QueryService
@@ -21,23 +21,68 @@ CHECK_COLUMNS = ("file", "title", "id", "level", "converted", "sources", "reason
 
 
 def register(add: AddCommand) -> None:
-    parser = add("sigma", lambda args: parser.error("name an action: check or explain"), "Sigma rules as filters")
-    actions = parser.add_subparsers(metavar="[check RULES… | explain RULE]")
+    parser = add(
+        "sigma", lambda args: parser.error("name an action: check, explain, run or hunt"), "Sigma rules as filters"
+    )
+    actions = parser.add_subparsers(metavar="[check RULES… | explain RULES… | run RULES… | hunt RULES…]")
     check = actions.add_parser("check", help="which rules can be run, over which sources", allow_abbrev=False)
     _add_rules(check)
+    _add_store(check)
     check.add_argument("--failed", action="store_true", help="print only the rules that cannot be run")
     add_format(check)
     check.set_defaults(run=check_rules)
     explain = actions.add_parser("explain", help="a rule's filter for each source, as text", allow_abbrev=False)
     _add_rules(explain)
+    _add_store(explain)
     explain.add_argument("--plan", action="store_true", help="how the store would answer it, too")
     add_range(explain)
     explain.set_defaults(run=explain_rules)
+    run = actions.add_parser("run", help="the events that match rules, newest first", allow_abbrev=False)
+    _add_hunt(run, "no more than N matches of a rule (default: all)")
+    add_format(run)
+    run.add_argument("--output", metavar="FILE", help="write to FILE instead of standard output")
+    run.set_defaults(run=run_rules)
+    hunt = actions.add_parser("hunt", help="how many events match each rule, and a report", allow_abbrev=False)
+    _add_hunt(hunt, "no more than N matches of a rule in the report and in --matches (default 100; 0: all)")
+    hunt.add_argument("--cost", action="store_true", help="print what the hunt would cost, and run nothing")
+    hunt.add_argument("--report", metavar="FILE", help="write a report in HTML")
+    hunt.add_argument("--matches", metavar="FILE", help="write the matches as NDJSON")
+    add_format(hunt)
+    hunt.set_defaults(run=hunt_rules)
 
 
 def _add_rules(parser: ArgumentParser) -> None:
     parser.add_argument("rules", metavar="RULES", nargs="+", help="files of rules, or folders of them")
+
+
+def _add_store(parser: ArgumentParser) -> None:
     parser.add_argument("--store", action="store_true", help="the sources of the store, not those that ship")
+
+
+def _add_hunt(parser: ArgumentParser, limit: str) -> None:
+    _add_rules(parser)
+    add_range(parser)
+    parser.add_argument("--limit", metavar="N", type=int, help=limit)
+    parser.add_argument(
+        "--max-seconds", metavar="S", type=float, help="run nothing that is expected to take longer (default: no bound)"
+    )
+
+
+def run_rules(args: Namespace) -> int:
+    """Prints the events that match rules; the exit status is PARTLY if a rule cannot be run."""
+    from watchfloor.api.cli.sigma.hunting import open_hunt, run_hunt
+    from watchfloor.api.formats.writers import open_output, open_writer
+
+    with open_hunt(args, args.limit) as hunt, open_output(args.output) as out:
+        writer = open_writer(args.format or default_format(args.output), out, all_columns=True)
+        return run_hunt(hunt, (writer,))
+
+
+def hunt_rules(args: Namespace) -> int:
+    """Prints the number of matches of each rule that has some, and writes what the options ask for."""
+    from watchfloor.api.cli.sigma.hunting import hunt_with_report
+
+    return hunt_with_report(args)
 
 
 def check_rules(args: Namespace) -> int:
@@ -68,6 +113,7 @@ def explain_rules(args: Namespace) -> int:
 def _print_explanations(
     entries: Iterable[RuleEntry], known: Mapping[str, Source], args: Namespace, service: QueryService | None
 ) -> int:
+    from watchfloor.api.cli.sigma.rules import convert_entry
     from watchfloor.schema.errors import RuleError
 
     status = OK
@@ -75,7 +121,7 @@ def _print_explanations(
         about = ", ".join(filter(None, (entry.info.level, entry.info.id, entry.info.place)))
         print(f"{chr(10) if number else ''}{entry.info.title} ({about})")
         try:
-            for line in _list_explanation(_convert_entry(entry, known), args, service):
+            for line in _list_explanation(convert_entry(entry, known), args, service):
                 print(f"  {line}")
         except RuleError as error:
             status = PARTLY
@@ -108,28 +154,16 @@ def _explain_plan(one: SourceFilter, args: Namespace, service: QueryService) -> 
 
 def _check_entry(entry: RuleEntry, known: Mapping[str, Source]) -> dict[str, Any]:
     """Returns the row of a rule: its sources, or the reason why it has none."""
+    from watchfloor.api.cli.sigma.rules import convert_entry
     from watchfloor.schema.errors import RuleError
 
     info = entry.info
     row = {"file": info.place, "title": info.title, "id": info.id, "level": info.level}
     try:
-        rule = _convert_entry(entry, known)
+        rule = convert_entry(entry, known)
     except RuleError as error:
         return {**row, "converted": False, "reason": str(error)}
     return {**row, "converted": True, "sources": ", ".join(one.source.name for one in rule.filters)}
-
-
-def _convert_entry(entry: RuleEntry, known: Mapping[str, Source]) -> ConvertedRule:
-    """Returns a rule as filters. Raises ``RuleError`` if it has none."""
-    from watchfloor.schema.errors import RuleError
-    from watchfloor.schema.filter.sigma.convert import convert_rule
-    from watchfloor.schema.filter.sigma.rule_file import ParsedRule, UnreadRule
-
-    if isinstance(entry, UnreadRule):
-        raise RuleError(entry.reason)
-    if not isinstance(entry, ParsedRule):
-        raise RuleError("correlation: it has no filter of its own; its rules have")
-    return convert_rule(entry, known)
 
 
 def _read_sources(args: Namespace) -> Mapping[str, Source]:

@@ -37,14 +37,19 @@ from .rule_file import ParsedRule, RuleInfo
 class SourceFilter:
     """A rule for one source. ``notes`` say where it is inexact.
 
-    ``tree`` is typed; None stands for all events. ``text`` is the filter as it was before, when ``any`` still stood for
-    all fields of strings.
+    In ``asked`` the name ``any`` still stands for all fields of strings; ``tree`` is the same filter, typed. None
+    stands for all events.
     """
 
     source: Source
+    asked: f.Filter | None
     tree: f.Filter | None
-    text: str
     notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The filter as text; empty for all events."""
+        return "" if self.asked is None else to_text(self.asked)
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,7 @@ def _convert_for_source(rule: SigmaRule, meant: MeantSource) -> SourceFilter:
     except FilterError as error:
         raise RuleError(error.message) from None
     lacks = [f"it has no field {name}: a condition on it never holds" for name in notes.missing]
-    text = "" if isinstance(whole, bool) else to_text(whole)
-    return SourceFilter(meant.source, tree, text, (*lacks, *notes.remarks))
+    return SourceFilter(meant.source, None if isinstance(whole, bool) else whole, tree, (*lacks, *notes.remarks))
 
 
 def _convert_node(node: object, meant: MeantSource, notes: _Notes) -> Outcome:

@@ -41,6 +41,8 @@ OPERATING = {
     *("continuous", "ycsb", "ycsb load", "ycsb run", "lookups", "lookups write", "lookups read"),
 }
 """Commands that act with the rights of the ingest user, or on files alone."""
+RULES = Path(__file__).parents[2] / "fixtures" / "sigma"
+"""The folder of the tests' own Sigma rules."""
 _DURATION = re.compile(r"[0-9.,]+ (s|ms|rows/s)\b")
 
 
@@ -78,6 +80,8 @@ def list_command_lines(sources: Sequence[str], fields: Sequence[str]) -> Iterato
             for pattern in (source, "*")
             for kind in ((), ("--kind", "port"), ("--kind", "user"))
         ),
+        "sigma run": lambda source: iter([(str(RULES),)]),
+        "sigma hunt": lambda source: iter([(str(RULES), "--format", "ndjson")]),
         "timeline": lambda source: ((source, *v) for f in fields for v in ((), ("--field", f, "--value", "3"))),
     }
     yield ("sources",)

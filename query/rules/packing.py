@@ -1,0 +1,75 @@
+"""Puts the rules of a source together, so that one query reads the events for all of them.
+
+A rule often begins with a condition that an index may answer, such as the number of a Windows event. If all rules of a
+source do, the query asks for these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from watchfloor.schema.filter import tree as f
+from watchfloor.schema.filter.sigma.convert import ConvertedRule
+from watchfloor.schema.filter.sigma.logic import join_all, join_any
+from watchfloor.schema.filter.sigma.rule_file import RuleInfo
+from watchfloor.schema.source import Source
+
+
+@dataclass(frozen=True)
+class PackedRule:
+    """A rule of a pack, as the condition at its beginning and the rest; None stands for all events."""
+
+    info: RuleInfo
+    start: f.Filter | None
+    rest: f.Filter | None
+
+
+@dataclass(frozen=True)
+class RulePack:
+    """The rules of one source."""
+
+    source: Source
+    rules: tuple[PackedRule, ...]
+
+    @cached_property
+    def tree(self) -> f.Filter | None:
+        """The filter of the query for all rules: the beginnings of the rules; None if one has none."""
+        joined = join_any(True if rule.start is None else rule.start for rule in self.rules)
+        return None if isinstance(joined, bool) else joined
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The fields that the rules need, and the time."""
+        trees = [tree for rule in self.rules for tree in (rule.start, rule.rest) if tree is not None]
+        named = set().union(*map(f.list_fields, trees))
+        return tuple(
+            field.name for field in self.source.fields if field.name in named or field.name == self.source.time_field
+        )
+
+
+def pack_rules(rules: Iterable[ConvertedRule]) -> list[RulePack]:
+    """Returns the packs of all sources of some rules.
+
+    A rule that comes again, with the same ID and filter, is left out.
+    """
+    by_source: dict[str, tuple[Source, list[PackedRule]]] = {}
+    seen: set[tuple[str, str, f.Filter | None]] = set()
+    for rule in rules:
+        for one in rule.filters:
+            key = (rule.info.id, one.source.name, one.tree)
+            if key not in seen:
+                seen.add(key)
+                packed = PackedRule(rule.info, *_split_tree(one.tree))
+                by_source.setdefault(one.source.name, (one.source, []))[1].append(packed)
+    return [RulePack(source, tuple(found)) for _, (source, found) in sorted(by_source.items())]
+
+
+def _split_tree(tree: f.Filter | None) -> tuple[f.Filter | None, f.Filter | None]:
+    """Returns the condition at the beginning of a filter that an index may answer, and the rest; None for nothing."""
+    first = tree.children[0] if isinstance(tree, f.And) else tree
+    if not isinstance(first, (f.Compare, f.In)) or (isinstance(first, f.Compare) and first.op != "="):
+        return None, tree
+    rest = join_all(tree.children[1:]) if isinstance(tree, f.And) else True
+    return first, None if isinstance(rest, bool) else rest
