@@ -15,7 +15,7 @@ from .errors import DefinitionError, suggest_names
 from .field import Field, FieldType, read_field
 from .meaning.ecs import ECS_NAMES, ECS_VERSION, KINDS, can_have_type, is_ecs_name
 from .source import Source
-from .text import shorten_value
+from .text import shorten, shorten_value
 
 EXTRA_FIELD = "extra"
 """The name of the field that keeps unknown fields, if the definition's ``unknown_fields`` is ``extra``."""
@@ -37,7 +37,7 @@ def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "
     if errors:
         worst = jsonschema.exceptions.best_match(errors)
         place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in worst.absolute_path)
-        raise DefinitionError(f"{where}{place or ' (top level)'}: {worst.message}")
+        raise DefinitionError(f"{where}{place or ' (top level)'}: {describe_schema_error(worst)}")
     assert isinstance(definition, Mapping)
     fields = tuple(read_field(f, f"{where}.fields[{number}]") for number, f in enumerate(definition["fields"]))
     _check_fields(definition, fields, where)
@@ -55,6 +55,14 @@ def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "
         unknown_fields=definition.get("unknown_fields", "quarantine"),
         definition=definition,
     )
+
+
+def describe_schema_error(error: jsonschema.ValidationError) -> str:
+    """Returns the message of a JSON Schema's error, with the value that it quotes shortened."""
+    quoted = repr(error.instance)
+    if error.message.startswith(quoted):
+        return f"{shorten_value(error.instance, 200)}{error.message[len(quoted) :]}"
+    return shorten(error.message, 400)
 
 
 def add_fields(source: Source, fields: Sequence[Field]) -> Source:

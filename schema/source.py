@@ -13,6 +13,9 @@ import pyarrow as pa
 from .errors import UnknownFieldError
 from .field import Field
 
+_RULES = ("title", "parser", "unknown_fields")
+"""The members of a definition that hold for what is read from now on, and not for stored events."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -91,6 +94,18 @@ class Source:
             if replaced or not known.ecs:
                 changed[f.name] = replace(known, ecs=f.ecs)
         return self.replace_fields(changed)
+
+    def replace_rules(self, other: Source) -> Source:
+        """Returns this source with another one's title and rules for reading lines."""
+        kept = {name: value for name, value in self.definition.items() if name not in _RULES}
+        told = {name: other.definition[name] for name in _RULES if name in other.definition}
+        return replace(
+            self,
+            title=other.title,
+            parser=other.parser,
+            unknown_fields=other.unknown_fields,
+            definition={**kept, **told},
+        )
 
     def keep_fields(self, fields: Sequence[Field]) -> Source:
         """Returns this source with only these ones of its fields."""

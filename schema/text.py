@@ -35,6 +35,12 @@ def format_duration(seconds: float) -> str:
     return f"{_format_plain(seconds / 3600)} h"
 
 
+def list_names(names: Sequence[str], most: int = 8) -> str:
+    """Returns names with commas between them; of many only the first ``most`` and the number of the others."""
+    more = len(names) - most
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:most])} and {more:,} more"
+
+
 def join_words(words: Sequence[str], last: str = "and") -> str:
     """Returns words as a list in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     return f" {last} ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)

@@ -152,21 +152,22 @@ class Catalog:
         self._store.put(SOURCES_TABLE, [(_COSTS_ROW, _COSTS_FAMILY, layout.encode(), value)])
         self._last_read.costs[layout] = dict(costs)
 
-    def register(self, source: Source, replace_ecs_names: bool = False) -> Source:
+    def register(self, source: Source, is_redefined: bool = False) -> Source:
         """Puts a source in the catalog and makes its tables; adds missing fields to a source that is there already.
 
         A new source whose definition names no number of shards gets the number in the settings. Its layout is stored
         even if the definition names none: layout and shards never change afterwards. An index, or an index of reversed
         values, that ``source`` has and the catalog lacks is added; the field's ``indexed_from`` says for which events
         (``schema/coverage.py``). So are sightings of indexed fields that have a kind. No index is ever removed. A field
-        without an ECS name gets that of ``source``; with ``replace_ecs_names`` one that has another gets it too.
-        Registering again changes nothing. Returns the stored source. Raises ``StoreError``.
+        without an ECS name gets that of ``source``. With ``is_redefined`` one that has another gets it too, and the
+        title and the rules for reading are those of ``source``. Registering again changes nothing. Returns the stored
+        source. Raises ``StoreError``.
         """
         wanted = add_sightings(cover_all(source))
 
         def step(known: Source | None) -> Source:
-            if replace_ecs_names and known is not None:
-                known = known.adopt_ecs_names(wanted.fields, replaced=True)
+            if is_redefined and known is not None:
+                known = known.adopt_ecs_names(wanted.fields, replaced=True).replace_rules(wanted)
             return self._next_step(known, wanted)
 
         return self._change_source(source.name, step)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from referencing import Registry, Resource
 
+from watchfloor.schema.definition import describe_schema_error
 from watchfloor.schema.errors import DefinitionError, suggest_names
 from watchfloor.schema.source import Source
 
@@ -26,7 +27,7 @@ def check_parser(source: Source, format_name: str, where: str) -> None:
     if errors:
         worst = jsonschema.exceptions.best_match(errors)
         place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in worst.absolute_path)
-        raise DefinitionError(f"{where}.parser{place}: {worst.message}")
+        raise DefinitionError(f"{where}.parser{place}: {describe_schema_error(worst)}")
     fields = source.fields_by_name
     for name, rule in source.parser.get("fields", {}).items():
         place = f"{where}.parser.fields.{name}"

@@ -212,9 +212,9 @@ def test_a_summary_names_skipped_files_and_values_that_do_not_fit() -> None:
         "  skipped: empty: is empty",
     ]
     kept = [line for line in lines if "kept in extra" in line]
-    assert kept[0] == "  kept in extra: 1,100 values of f00 in a.log, which are not of its type"
+    assert kept[0] == "  kept in extra: 1,100 values of f00 in a.log, not of its type"
     assert kept[1].startswith("  kept in extra: 99 values of f01 in ")
-    assert len(kept) == 11 and kept[10] == "  kept in extra: 267 values of 3 other fields"
+    assert len(kept) == 11 and kept[10] == "  kept in extra: 267 values of 3 more fields"
     assert lines[-1].endswith("1 of 5 files were loaded before, 2 of 5 files were skipped, as their kind is not known")
 
 

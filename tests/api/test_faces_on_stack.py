@@ -142,9 +142,54 @@ def test_a_source_keeps_its_layout(wf: Cli, tmp_path: Path) -> None:
     file.write_text(json.dumps({**builtin_definitions()["web.access"].definition, "name": SOURCE, "layout": "cell"}))
     status, _, err = wf("sources", "add", str(file))
     assert status == cli.USER
-    assert f"other.json.layout: {SOURCE} is stored as block, for good" in err
+    assert "other.json.layout: block is stored, not cell" in err
     listed = {row["name"]: row["layout"] for row in map(json.loads, wf("sources")[1].splitlines())}
     assert {layout: listed[name] for layout, name in SOURCES.items()} == {"cell": "cell", "block": "block"}
+
+
+def test_a_known_source_is_read_by_new_rules_and_says_what_changed(wf: Cli, tmp_path: Path) -> None:
+    file, log = tmp_path / "rules.json", tmp_path / "rules.txt"
+    fields = [{"name": "when", "type": "time"}, {"name": "code", "type": "int", "indexed": True}]
+    definition: dict[str, Any] = {
+        "name": "faces.rules",
+        "parser": {"format": "text", "patterns": {"usual": r"^(?P<when>\S+) code (?P<code>\S+)$"}},
+        "timestamp": {"field": "when", "format": "iso8601"},
+        "fields": fields,
+    }
+    codes = ["7", "0x10", "none"]
+    log.write_text("".join(f"2026-03-05T08:00:0{n}Z code {code}\n" for n, code in enumerate(codes)))
+
+    def add(**changes: Any) -> tuple[int, list[str]]:
+        file.write_text(json.dumps({**definition, **changes}))
+        status, _, err = wf("sources", "add", str(file))
+        return status, err.splitlines()
+
+    def find_codes() -> list[Any]:
+        rows = [json.loads(text) for text in wf("query", "faces.rules", "--format", "ndjson")[1].splitlines()]
+        found = [(row.get("code"), row.get("extra")) for row in rows if "when" in row]
+        return sorted(found, key=lambda pair: pair[0] or 0)
+
+    assert add()[0] == cli.OK
+    assert wf("load", str(log), "--source", "faces.rules")[0] == 1
+    assert find_codes() == [(7, None)]
+    wrong = [fields[0], {"name": "code", "type": "string"}]
+    status, said = add(fields=wrong)
+    assert status == cli.USER and any("code is stored as int, not string" in text for text in said)
+    rules = {**definition["parser"], "fields": {"code": {"convert": ["number"]}}}
+    more = {"fields": [*fields, {"name": "extra", "type": "string"}], "unknown_fields": "extra"}
+    status, said = add(parser=rules, **more)
+    assert status == cli.OK
+    assert [text.strip() for text in said if "changed:" in text] == [
+        "changed: unknown fields extra",
+        "changed: the parser's fields",
+        "changed: new fields extra",
+    ]
+    status, _, err = wf("load", str(log), "--source", "faces.rules", "--again")
+    assert status == cli.OK and "kept in extra: 1 value of code in faces.rules, not of its type" in err
+    items = [json.loads(text) for text in wf("items")[1].splitlines()]
+    assert [item["misfits"] for item in items if item["file"] == str(log.resolve())] == [1]
+    assert find_codes() == [(None, '{"code":"none"}'), (7, None), (16, None)]
+    assert "nothing to change" in add(parser=rules, **more)[1][-1]
 
 
 def test_a_store_that_is_not_there_is_the_operators_affair(wf: Cli, tmp_path: Path) -> None:

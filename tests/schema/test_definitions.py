@@ -154,3 +154,12 @@ def test_a_definition_that_is_no_json_is_refused() -> None:
 def test_a_good_definition_is_taken() -> None:
     source = parse_definition(json.dumps(definition()), "door.json")
     assert [f.name for f in source.fields] == ["ts", "who"]
+
+
+def test_a_definition_of_thousands_of_fields_is_refused_in_few_words() -> None:
+    fields = [{"name": "ts", "type": "time"}, *({"name": f"field_{n}", "type": "string"} for n in range(2500))]
+    told = {"name": "lab.wide", "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
+    with pytest.raises(DefinitionError) as refused:
+        parse_definition(told, "wide.json")
+    said = str(refused.value)
+    assert said.startswith("wide.json.fields: [{'name': 'ts'") and said.endswith("is too long") and len(said) < 300

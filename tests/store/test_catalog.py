@@ -138,10 +138,26 @@ def test_a_stored_source_takes_ecs_names_over() -> None:
     for ecs in ("source.ip", "client.ip", None):
         assert store.catalog.register(named(ecs)).find_field("who").ecs == "source.ip"
         assert stored_name() == "source.ip" and store.swaps == 2, "a name is added once, and never replaced"
-    assert store.catalog.register(named("client.ip"), replace_ecs_names=True).find_field("who").ecs == "client.ip"
+    assert store.catalog.register(named("client.ip"), is_redefined=True).find_field("who").ecs == "client.ip"
     assert stored_name() == "client.ip" and store.swaps == 3
-    store.catalog.register(named(None), replace_ecs_names=True)
+    store.catalog.register(named(None), is_redefined=True)
     assert stored_name() == "client.ip" and store.swaps == 3
+
+
+def test_a_source_that_is_redefined_is_read_by_other_rules() -> None:
+    store = ChangingStore()
+    known = SOURCES["web.one"]
+    other = replace_members(known, title="Other", parser={"format": "zeek"}, unknown_fields="quarantine")
+    store.catalog.register(known)
+    assert store.catalog.register(other) == store.catalog.find_source(known.name) and store.swaps == 0
+    stored = store.catalog.register(other, is_redefined=True)
+    assert (stored.parser, stored.title, stored.fields) == ({"format": "zeek"}, "Other", known.fields)
+    assert Catalog(store).find_source(known.name).to_json() == stored.to_json()  # type: ignore[arg-type]
+    assert store.catalog.register(other, is_redefined=True) == stored and store.swaps == 1
+
+
+def replace_members(source: Source, **members: Any) -> Source:
+    return parse_definition({**source.definition, **members})
 
 
 def test_a_snapshot_sees_the_blocks_that_it_saw_first() -> None:

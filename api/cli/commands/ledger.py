@@ -22,6 +22,7 @@ ITEM_COLUMNS = (
     "feed",
     "events",
     "quarantined",
+    "misfits",
     "attempts",
     "at",
     "by",
@@ -65,7 +66,10 @@ def list_items(args: Namespace) -> None:
         return _list_dead_letters(args)
     states = (args.state,) if args.state else ("failed", "refused") if args.failed else STATES
     with open_store(read_settings(args), role="ingest") as store:
-        rows = [describe_item(row) for row in Ledger(store).read_rows(states)]
+        rows = [
+            {**describe_item(row), "misfits": sum(sum(counts.values()) for counts in row.misfits.values())}
+            for row in Ledger(store).read_rows(states)
+        ]
     print_rows(sorted(rows, key=lambda row: row["at"]), ITEM_COLUMNS, args.format)
 
 

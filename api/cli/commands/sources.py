@@ -101,22 +101,45 @@ def check_definition(args: Namespace) -> None:
 
 
 def add_source(args: Namespace) -> None:
-    """Adds a source from a definition file. Raises ``DefinitionError`` if it would change the stored layout."""
-    from watchfloor.schema.errors import DefinitionError
+    """Adds a source from a definition file, or changes the one of its name, and says what was done.
+
+    Raises ``DefinitionError`` if the definition would change what stored events depend on.
+    """
+    from watchfloor.ingest.authoring.redefinition import check_redefinition
 
     source, shown = read_definition(args.file)
     with open_store(read_settings(args), role="ingest") as store:
-        known = store.catalog.read_sources().get(source.name, source)
-        if "layout" in source.definition and known.layout != source.layout:
-            raise DefinitionError(
-                f"{shown}.layout: {source.name} is stored as {known.layout}, for good; leave the layout out, or "
-                f"give the source another name"
-            )
-        stored = store.catalog.register(source, replace_ecs_names=True)
+        known = store.catalog.read_sources().get(source.name)
+        if known is not None:
+            check_redefinition(known, source, shown)
+        stored = store.catalog.register(source, is_redefined=True)
     print_message(
-        f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed_fields)} indexed, layout {stored.layout}, "
-        f"{stored.shards} shards"
+        f"{stored.name}{'' if known else ' is new'}: {len(stored.fields)} fields, "
+        f"{len(stored.indexed_fields)} indexed, layout {stored.layout}, {stored.shards} shards"
     )
+    if known is not None:
+        for line in describe_redefinition(known, source, stored):
+            print_message(line)
+
+
+def describe_redefinition(known: Source, wanted: Source, stored: Source) -> list[str]:
+    """Returns what a definition has changed in a known source, what stays, and what the user may do next."""
+    from watchfloor.ingest.authoring.redefinition import describe_changes, list_kept_fields
+    from watchfloor.schema.text import list_names
+
+    changes = describe_changes(known, stored)
+    lines = [f"  changed: {change}" for change in changes] or ["  nothing to change: the source is so already"]
+    if kept := list_kept_fields(known, wanted):
+        lines.append(f"  kept: fields that the definition lacks: {list_names(kept)}")
+    indexed = [f.name for f in wanted.fields if not f.is_indexed and stored.fields_by_name[f.name].is_indexed]
+    if indexed:
+        lines.append(f"  kept: the index of {list_names(indexed)}")
+    if changes:
+        lines.append(
+            "  this holds for what is read from now on: `watchfloor load --again FILE…` reads loaded files anew, "
+            "`watchfloor quarantine retry` their quarantined lines"
+        )
+    return lines
 
 
 def index_field(args: Namespace) -> None:

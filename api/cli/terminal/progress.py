@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from watchfloor.api.formats.visible import escape_controls
 from watchfloor.schema.files.paths import show_path
+from watchfloor.schema.text import format_number
 
 from .context import print_message
 
@@ -79,12 +80,12 @@ def _format_misfits(result: LoadResult) -> list[str]:
     """Returns a line for each field that has lost values, those with the most values first."""
     misfits = sorted(result.misfits.items(), key=lambda found: (-found[1], found[0]))
     lines = [
-        f"  kept in extra: {count:,} values of {name} in {source}, which are not of its type"
+        f"  kept in extra: {format_number(count, 'value')} of {name} in {source}, not of its type"
         for (source, name), count in misfits[:MAX_REASONS]
     ]
     if len(misfits) > MAX_REASONS:
         rest = sum(count for _, count in misfits[MAX_REASONS:])
-        lines.append(f"  kept in extra: {rest:,} values of {len(misfits) - MAX_REASONS:,} other fields")
+        lines.append(f"  kept in extra: {format_number(rest, 'value')} of {len(misfits) - MAX_REASONS:,} more fields")
     return lines
 
 

@@ -14,6 +14,7 @@ from watchfloor.ingest.parsing.time_place import TimePlace, read_time_place
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
+from watchfloor.schema.text import list_names
 
 from .delimited import DelimitedParser
 from .dialect import Dialect
@@ -42,7 +43,9 @@ class DelimitedFormat:
             fitting = find_fitting(sample, sources)
             if len(fitting) != 1:
                 which = (
-                    f"the sources {', '.join(s.name for s in fitting)} all fit" if fitting else "no known source fits"
+                    f"the sources {list_names([s.name for s in fitting])} all fit"
+                    if fitting
+                    else "no known source fits"
                 )
                 raise InputFileError(
                     f"{path}: delimited lines, and {which}; it begins {sample.beginning}; name its source"

@@ -11,6 +11,7 @@ from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
+from watchfloor.schema.text import list_names
 
 from .json_keys import find_by_keys
 from .json_lines import JsonParser
@@ -44,7 +45,7 @@ class JsonFormat:
         fitting = find_by_keys(decode_records(sample.lines), sources.values()) or fitting_sources(sample, sources)
         if len(fitting) == 1:
             return describe_feed(fitting[0].name, sources)
-        which = f"the sources {', '.join(s.name for s in fitting)} all fit" if fitting else "no known source fits"
+        which = f"the sources {list_names([s.name for s in fitting])} all fit" if fitting else "no known source fits"
         raise InputFileError(
             f"{show_path(sample.path)}: JSON lines, and {which}; it begins {sample.beginning}; "
             "name its source, or write a source definition for it"

@@ -15,6 +15,7 @@ from watchfloor.ingest.parsing.time_place import TimePlace, read_time_place
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
+from watchfloor.schema.text import list_names
 
 from .text import TextParser
 
@@ -38,7 +39,7 @@ class TextFormat:
             return describe_feed(feed, sources)
         fitting = find_marked(sample, sources) or find_fitting(sample, sources)
         if len(fitting) != 1:
-            names = ", ".join(source.name for source in fitting)
+            names = list_names([source.name for source in fitting])
             raise InputFileError(f"{show_path(sample.path)}: the patterns of {names} all fit; name its source")
         return describe_feed(fitting[0].name, sources)
 

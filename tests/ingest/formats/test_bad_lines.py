@@ -135,3 +135,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     few, before, many, after = map(int, result.stdout.split())
     assert (few, many) == (160_000, 800_000)
     assert after < before + 48 and after < 400
+
+
+def test_a_header_of_thousands_of_columns_is_refused_in_few_words() -> None:
+    names = b"\t".join([b"ts", *(b"c%d" % number for number in range(2500))])
+    kinds = b"\t".join([b"time", *[b"string"] * 2500])
+    header = b"#separator \\x09\n#path\twide\n#fields\t" + names + b"\n#types\t" + kinds + b"\n"
+    (rejected,) = parse("zeek", b"\t".join([b"1"] * 2501) + b"\n", header).rejected
+    assert "cannot be used" in rejected.reason and len(rejected.reason) < 600
