@@ -18,7 +18,8 @@ _HEX = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{1,16})")
 _WHOLE = re.compile(r"-?\d{1,20}", re.ASCII)
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}|[0-9A-Fa-f]{12}")
 _CLOCK = re.compile(r"(?:(\d+)[d ]+)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
-_UNITS = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_UNITS = re.compile(r"(?=\d)(?:(\d+)d)?[: ]?(?:(\d+)h)?[: ]?(?:(\d+)m)?[: ]?(?:(\d+(?:\.\d+)?)s)?")
+_LABELS = re.compile(r"(?:\([0-9]+\)[^()]*)+")
 _OCTETS = re.compile(r"(?:[0-9A-F]{2})+")
 _ARGUMENT = re.compile(r'(?:^| )a(\d+)(?:\[\d+\])?=("[^"]*"|\S+)')
 _COUNT = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT])i?[bB]?")
@@ -67,8 +68,8 @@ def read_mac(text: str) -> str:
 
 
 def read_seconds(text: str) -> str:
-    """Returns a duration, as 1:02:03.5, 2d 1:02:03 or 1h2m3s, in seconds."""
-    match = _CLOCK.fullmatch(text) or (_UNITS.fullmatch(text) if text else None)
+    """Returns a duration, as 1:02:03.5, 2d 1:02:03, 1h2m3s or 1h:2m:3s, in seconds."""
+    match = _CLOCK.fullmatch(text) or _UNITS.fullmatch(text)
     if match is None:
         return text
     days, hours, minutes, seconds = match.groups()
@@ -85,6 +86,11 @@ def read_count(text: str) -> str:
 def read_micros(text: str) -> str:
     """Returns a whole number of microseconds in seconds; a number with a point is in seconds already."""
     return f"{int(text) / 1e6:.6f}" if re.fullmatch(r"[0-9]{1,18}", text) else text
+
+
+def read_labels(text: str) -> str:
+    """Returns a domain name that Windows DNS writes as (3)www(4)shop(7)example(0), with points."""
+    return ".".join(re.findall(r"\([0-9]+\)([^()]+)", text)) or "." if _LABELS.fullmatch(text) else text
 
 
 def undo_quotes(text: str) -> str:
@@ -124,6 +130,7 @@ CHANGES: Mapping[str, Change] = {
     "protocol": _distinct(lambda text: _PROTOCOLS.get(text, text)),
     "count": _distinct(read_count),
     "micros": _distinct(read_micros),
+    "labels": _distinct(read_labels),
     "quotes": _distinct(undo_quotes),
     "audit": _distinct(read_audit),
     "percent": _distinct(unquote),

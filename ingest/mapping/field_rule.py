@@ -35,6 +35,7 @@ class FieldRule:
     values: Mapping[str, str] = field(default_factory=dict)
     split: str | None = None
     formats: tuple[str, ...] = ()
+    is_optional: bool = False
 
 
 def read_rules(source: Source) -> list[FieldRule]:
@@ -68,4 +69,5 @@ def _read_rule(of: Field, told: Mapping[str, Any], absent: tuple[str, ...]) -> F
         values=told.get("values", _TRUTH if of.scalar is FieldType.BOOL else {}),
         split=told.get("split"),
         formats=tuple(told.get("format", ())),
+        is_optional=told.get("optional", False),
     )

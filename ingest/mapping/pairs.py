@@ -1,9 +1,10 @@
 """Finds ``key=value`` pairs in a column of texts, all texts at once.
 
-A key is letters, digits and ``_.-`` before an equals sign, at the beginning of a text or behind a separator. Its value
-goes to the next separator, or from a quote behind the equals sign to a quote before a separator; a backslash takes a
-quote's meaning away. With ``is_long`` an unquoted value goes on to the next key instead, as in CEF. A text with quotes
-in other places is *odd* and goes through ``split_slowly``, which defines what a text means.
+A key is letters, digits and ``_.-`` before an equals sign (or the style's own sign), at the beginning of a text or
+behind a separator, where spaces between a quote, the separator and the key do not count. Its value goes to the next
+separator, or from a quote behind the sign to a quote before a separator; a backslash takes a quote's meaning away.
+With ``is_long`` an unquoted value goes on to the next key instead, as in CEF. A text with quotes in other places is
+*odd* and goes through ``split_slowly``, which defines what a text means.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import pyarrow.compute as pc
 from watchfloor.ingest.columns.rows import Positions, cut_column
 
 MOST_KEYS = 500
-_QUOTE, _BACKSLASH, _EQUALS = b'"\\='
+_QUOTE, _BACKSLASH = b'"\\'
 _KEY_CHARACTERS = "A-Za-z0-9_.-"
+_MARKS = ";,|"
+"""The separators behind which a space may stand."""
 _KEY = np.zeros(256, bool)
 _KEY[[byte for byte in range(128) if re.fullmatch(f"[{_KEY_CHARACTERS}]", chr(byte))]] = True
 _NOTHING = pa.scalar(None, pa.string())
@@ -29,10 +32,16 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class PairStyle:
-    """``separator`` is the character between two pairs."""
+    """``separator`` is the character between two pairs, ``sign`` the one between a key and its value."""
 
     separator: str = " "
     is_long: bool = False
+    sign: str = "="
+
+    @property
+    def gap(self) -> str:
+        """The regular expression of spaces behind a quote and a separator; empty if no spaces may stand there."""
+        return rf'([^\\]"){re.escape(self.separator)} +' if self.separator in _MARKS else ""
 
     @property
     def escape(self) -> str:
@@ -43,12 +52,14 @@ class PairStyle:
 def split_pairs(text: pa.StringArray, style: PairStyle) -> dict[str, pa.StringArray]:
     """Returns a raw column for each of the first ``MOST_KEYS`` keys; of a key that comes twice the first value."""
     text = pc.fill_null(text, "")
+    if style.gap:
+        text = pc.replace_substring_regex(text, style.gap, rf"\1{style.separator}")
     scan = _PairScan(text, style)
     columns = scan.make_columns()
     odd = np.flatnonzero(scan.is_odd)
     if not len(odd):
         return columns
-    found = [split_slowly(text[row].as_py(), style) for row in odd.tolist()]
+    found = [_split_closed(text[row].as_py(), style) for row in odd.tolist()]
     for key in dict.fromkeys(key for pairs in found for key in pairs):
         if key in columns or len(columns) < MOST_KEYS:
             values: list[str | None] = [None] * len(text)
@@ -61,10 +72,15 @@ def split_pairs(text: pa.StringArray, style: PairStyle) -> dict[str, pa.StringAr
 
 def split_slowly(text: str, style: PairStyle) -> dict[str, str]:
     """Returns the pairs of one text; none if a quote behind an equals sign is not closed, as in a line that is torn."""
+    return _split_closed(re.sub(style.gap, rf"\1{style.separator}", text) if style.gap else text, style)
+
+
+def _split_closed(text: str, style: PairStyle) -> dict[str, str]:
+    """Returns the pairs of a text without spaces behind its separators."""
     between = re.escape(style.separator)
     quoted = rf'"((?:[^"\\]|\\.)*)"(?={between}|$)'
-    key = rf"(?:^|(?<={between}))([{_KEY_CHARACTERS}]+)="
-    bare = rf"(.*?)(?={between}[{_KEY_CHARACTERS}]+=|$)" if style.is_long else rf"([^{between}]*)"
+    key = rf"(?:^|(?<={between}))([{_KEY_CHARACTERS}]+){re.escape(style.sign)}"
+    bare = rf"(.*?)(?={between}[{_KEY_CHARACTERS}]+{re.escape(style.sign)}|$)" if style.is_long else rf"([^{between}]*)"
     pairs: dict[str, str] = {}
     for match in re.finditer(rf"{key}(?:{quoted}|{bare})", text, re.DOTALL):
         if match[2] is None and match[3].startswith('"'):
@@ -90,7 +106,7 @@ class _PairScan:
         self._first_quotes = np.searchsorted(quotes, self._bounds)
         self.is_odd = self._find_odd(quotes)
         separators = self._find_outside(ord(style.separator), quotes)
-        self._find_keys(self._find_outside(_EQUALS, quotes), separators)
+        self._find_keys(self._find_outside(ord(style.sign), quotes), separators)
         self._exclude_inner_quotes(quotes)
         self._value_starts = self._key_ends + 1
         self._value_ends = self._find_value_ends(separators)
@@ -117,7 +133,7 @@ class _PairScan:
         behind = self._octets[np.clip(quotes - 1, 0, None)]
         ahead = self._octets[np.clip(quotes + 1, None, len(self._octets) - 1)]
         ends = (quotes + 1 == self._bounds[rows + 1]) | (ahead == ord(self._style.separator))
-        fits = np.where(opens, (behind == _EQUALS) & (quotes > self._bounds[rows]), ends)
+        fits = np.where(opens, (behind == ord(self._style.sign)) & (quotes > self._bounds[rows]), ends)
         odd[rows[~fits]] = True
         odd[np.flatnonzero(np.diff(self._first_quotes) % 2 == 1)] = True
         # Two backslashes before a quote are rare, and no rule for whole columns.

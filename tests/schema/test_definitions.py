@@ -31,6 +31,11 @@ EVE_TYPES = (
 
 TEXT_SOURCES = """
 web.vhost web.timed
+linux.auditd
+panos.traffic panos.threat checkpoint.firewall sonicwall.firewall leef.events snort.fast
+aws.vpcflow aws.elb aws.alb
+exchange.tracking microsoft.dhcp microsoft.dns kea.dhcp unbound.log freeradius.log openvpn.log
+syslog.asa syslog.filterlog syslog.sendmail syslog.unbound syslog.kea syslog.radius syslog.snort
 """
 
 

@@ -18,7 +18,6 @@ from watchfloor.ingest.columns.convert import Reasons
 from watchfloor.ingest.columns.scalars import unfit_reason
 from watchfloor.schema.text import shorten_value
 
-_V4 = r"(?:\d{1,3}\.){3}\d{1,3}"
 _NAME = r"[A-Za-z0-9_*-](?:[A-Za-z0-9_*.,-]*[A-Za-z0-9_*-])?\.?"
 _HOST = re.compile(rf"(?!(?:.*\.)?\d+\.?$){_NAME}", re.ASCII)
 _ADDRESS_WITHIN = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f]*:", re.ASCII)
@@ -89,8 +88,4 @@ def _is_client(text: str) -> bool:
         except OSError:
             return text == "unix:"
         return True
-    return bool(_HOST.fullmatch(text)) or _is_v4(text)
-
-
-def _is_v4(text: str) -> bool:
-    return bool(re.fullmatch(_V4, text, re.ASCII)) and all(int(piece) < 256 for piece in text.split("."))
+    return bool(_HOST.fullmatch(text)) or bool(re.fullmatch(_USUAL_CLIENT, text))

@@ -103,7 +103,7 @@ def _count_named(source: Source, sample: FileSample) -> int:
         return 0
     named = frozenset(dialect.split(dialect.find_header(sample.lines)))
     rules = [rule for rule in read_rules(source) if rule.origins]
-    if not all(named & set(rule.origins) for rule in rules):
+    if not all(rule.is_optional or named & set(rule.origins) for rule in rules):
         return 0
     return len(named.intersection(*[{name for rule in rules for name in rule.origins}]))
 

@@ -48,5 +48,6 @@ class ElffParser:
 
 
 def read_names(header: bytes) -> tuple[str, ...]:
-    """Returns the names of the columns that a ``#Fields`` line gives. They stand between white space in any log."""
-    return tuple(header.removeprefix(FIELDS).decode(errors="replace").split())
+    """Returns the names of the columns that a ``#Fields`` line gives, between white space or commas (Exchange)."""
+    names = header.removeprefix(FIELDS).decode(errors="replace")
+    return tuple(names.replace(",", " ").split())

@@ -36,7 +36,9 @@ class SyslogFormat:
         found, lines = split_lines(sample.lines), len(sample.lines)
         times, programs = (lines - found[name].null_count for name in ("time", "program"))
         # The header with a program is hard to mistake, so that a log with much else in between is known by it too.
-        return Match.CONTENT if 2 * times > lines or 10 * programs > lines else Match.NONE
+        if 10 * programs > lines:
+            return Match.CONTENT
+        return Match.SHAPE if 2 * times > lines else Match.NONE
 
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
         if sample.is_json:

@@ -19,13 +19,13 @@ _BSD_YEAR = r"[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d"
 _CISCO = (
     rf"^(?:<(?P<priority>\d{{1,3}})>)?(?:\d+: )?[*.]?(?P<time>{_BSD}|{_BSD_YEAR}|{_ISO})(?:\.\d+)?(?: [A-Z]{{3,4}}:)?"
 )
-_OLD = rf"^(?:<(?P<priority>\d{{1,3}})>)?(?P<time>{_BSD}|{_BSD_YEAR}|{_ISO}) (?P<host>\S+) "
+_OLD = rf"^(?:<(?P<priority>\d{{1,3}})>)?(?P<time>{_BSD}|{_BSD_YEAR}|{_ISO}) (?P<host>[^\s\[\]]+|\[\S+) "
 _FORMS = {
     "5424": rf"^<(?P<priority>\d{{1,3}})>1 (?P<time>{_ISO}|-) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) "
     r"(?P<msgid>\S+) (?P<structured_data>-|(?:\[(?:[^\]\\]|\\.)*\])+)(?: (?:\x{FEFF})?(?P<message>(?s:.*)))?$",
     "Cisco": rf"{_CISCO}(?: (?P<host>[^\s:%][^\s:]*))?(?: [^\s:%]+:)?(?: ?:)? (?P<program>%[A-Z][A-Z0-9_]*-[A-Z0-9_-]+)"
     r": ?(?P<message>(?s:.*))$",
-    "3164": rf"{_OLD}(?P<program>[^\s:\[\]]+)(?:\[(?P<pid>[^\]]*)\])?: ?(?P<message>(?s:.*))$",
+    "3164": rf"{_OLD}(?P<program>[^\s:\[\]]*[A-Za-z_][^\s:\[\]]*)(?:\[(?P<pid>[^\]]*)\])?: ?(?P<message>(?s:.*))$",
     "3164 without a program": rf"{_OLD}(?P<message>(?s:.*))$",
 }
 _PATTERNS = NamedPatterns(_FORMS)

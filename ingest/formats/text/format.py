@@ -81,12 +81,15 @@ def find_marked(sample: FileSample, sources: Mapping[str, Source]) -> list[Sourc
 
 
 def find_fitting(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:
-    """Returns the sources with most events among the first lines; none if those are less than half of the lines."""
+    """Returns the sources with most events among the first lines, of those for which most lines are events."""
     chunk = Chunk(0, b"\n".join(sample.lines))
     texts = [source for source in sources.values() if source.parser["format"] == TextFormat.name]
-    counts = {source.name: TextParser(source).parse(chunk).count for source in texts}
+    counts = {}
+    for source in texts:
+        parsed = TextParser(source).parse(chunk)
+        counts[source.name] = parsed.count if parsed.count > len(parsed.rejected) else 0
     most = max(counts.values(), default=0)
-    return [source for source in texts if counts[source.name] == most] if 2 * most > len(sample.lines) else []
+    return [source for source in texts if most and counts[source.name] == most]
 
 
 FORMAT: Format = TextFormat()

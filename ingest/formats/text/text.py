@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.leftovers import Leftovers
@@ -24,6 +25,7 @@ class TextParser:
         self._source, self._mapper = source, FieldMapper(source)
         self._parts = TextParts(source.parser)
         self._comment = source.parser.get("comment", "").encode()
+        self._skip = source.parser.get("skip")
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         return parse_lines(chunk, self._read_rows)
@@ -32,7 +34,13 @@ class TextParser:
         rows = drop_beginning(rows, self._comment)
         if not len(rows):
             return
-        raw = self._parts.split(cut_column(rows.data, rows.starts, rows.ends))
+        lines = cut_column(rows.data, rows.starts, rows.ends)
+        if self._skip is not None:
+            keep = pc.invert(pc.match_substring_regex(lines, self._skip))
+            rows, lines = rows.select(keep.to_numpy(zero_copy_only=False)), lines.filter(keep)
+            if not len(rows):
+                return
+        raw = self._parts.split(lines)
         others = raw[PATTERN_COLUMN].is_null().to_numpy(zero_copy_only=False)
         leftovers = Leftovers(self._source)
         leftovers.reasons.update(

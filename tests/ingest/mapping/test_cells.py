@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from watchfloor.ingest.mapping.cell_columns import CellColumns
 from watchfloor.ingest.mapping.conversions import CHANGES
+from watchfloor.ingest.mapping.text_parts import TextParts
 
 CELLS = st.lists(st.text(st.sampled_from('ab,"é;'), max_size=4), min_size=1, max_size=6)
 NAMES = ["one", "two", "three"]
@@ -48,6 +49,13 @@ def test_a_text_whose_quotes_do_not_fit_has_no_cells() -> None:
 @pytest.mark.parametrize(
     ("change", "text", "changed"),
     [
+        ("seconds", "0h:10m:20s", "620"),
+        ("seconds", "1d 2h:03m:04s", "93784"),
+        ("seconds", "0:01:30", "90"),
+        ("seconds", ":", ":"),
+        ("labels", "(3)www(4)shop(7)example(0)", "www.shop.example"),
+        ("labels", "(0)", "."),
+        ("labels", "www.shop.example", "www.shop.example"),
         ("micros", "1500000", "1.500000"),
         ("micros", "1.5", "1.5"),
         ("micros", "-", "-"),
@@ -64,3 +72,33 @@ def test_a_text_whose_quotes_do_not_fit_has_no_cells() -> None:
 )
 def test_changes_of_texts(change: str, text: str, changed: str) -> None:
     assert CHANGES[change](pa.array([text])).to_pylist() == [changed]
+
+
+def test_parts_of_a_text_come_from_groups_and_then_from_pairs() -> None:
+    parts = TextParts(
+        {
+            "patterns": {"both": "^(?P<a>[0-9]+) (?P<rest>.*)$", "one": "^x (?P<rest>.*)$"},
+            "pairs": {"of": "rest"},
+        }
+    )
+    columns = parts.split(pa.array(["1 a=2 b=3", "x a=4", "none"]))
+    assert {name: column.to_pylist() for name, column in columns.items()} == {
+        "a": ["1", "4", None], "b": ["3", None, None], "(pattern)": ["both", "one", None],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "pairs"),
+    [
+        ("|a=1 2\tb=3", {"a": "1 2", "b": "3"}),
+        ("^|a=1 2^b=3", {"a": "1 2", "b": "3"}),
+        ("x5E|a=1 2^b=3", {"a": "1 2", "b": "3"}),
+        ("0x09|a=1 2\tb=^", {"a": "1 2", "b": "^"}),
+    ],
+)
+def test_a_text_may_name_its_separator(line: str, pairs: dict[str, str]) -> None:
+    parts = TextParts(
+        {"patterns": {"p": r"^(?P<by>[^|]*)\|(?P<rest>.*)$"}, "pairs": {"of": "rest", "separator_from": "by"}}
+    )
+    columns = parts.split(pa.array([line, "|other=1"]))
+    assert {name: column[0].as_py() for name, column in columns.items()} == {**pairs, "(pattern)": "p", "other": None}

@@ -13,11 +13,34 @@ from hypothesis import strategies as st
 from watchfloor.ingest.mapping.pairs import MOST_KEYS, PairStyle, split_pairs, split_slowly
 
 WORDS, LONG, COMMAS = PairStyle(), PairStyle(is_long=True), PairStyle(separator=",")
-PIECE = st.sampled_from(["a=", "b.c=", 'd="', '"', " ", "x", "é", "\\", "=", ",", "1", " a=2", ' e="f g"', "|"])
+COLONS = PairStyle(separator=";", sign=":")
+PIECE = st.sampled_from(
+    [
+        "a=",
+        "b.c=",
+        'd="',
+        '"',
+        " ",
+        "x",
+        "é",
+        "\\",
+        "=",
+        ",",
+        "1",
+        ";",
+        "a:",
+        'b:"',
+        '"; c:',
+        '", a=',
+        " a=2",
+        ' e="f g"',
+        "|",
+    ]
+)
 TEXT = st.lists(PIECE, max_size=10).map("".join)
 
 
-@given(texts=st.lists(TEXT | st.none(), min_size=1, max_size=4), style=st.sampled_from([WORDS, LONG, COMMAS]))
+@given(texts=st.lists(TEXT | st.none(), min_size=1, max_size=4), style=st.sampled_from([WORDS, LONG, COMMAS, COLONS]))
 @example(texts=['a="1 2" b=3', 'a=5" b=6', None, "=x a=b=c"], style=WORDS)
 @example(texts=["a=1 2 b=3 = 4 c=", "x a=1"], style=LONG)
 @example(texts=["a=1", "a=2 3"], style=LONG)
@@ -49,6 +72,9 @@ def test_quoted_values_are_read_back(pairs: dict[str, str]) -> None:
         ("src=192.0.2.1 msg=not let in request=http://a/?b=c act=deny", LONG,
          {"src": "192.0.2.1", "msg": "not let in", "request": "http://a/?b=c", "act": "deny"}),
         ("a=1 a=2", WORDS, {"a": "1"}),
+        ('action:"Accept"; rule:"a; \\"b\\""; src:"192.0.2.1"; ', COLONS,
+         {"action": "Accept", "rule": 'a; "b"', "src": "192.0.2.1"}),
+        ('action:"Accept";src:"192.0.2.1"', COLONS, {"action": "Accept", "src": "192.0.2.1"}),
         ('a=1 b="torn c=3', WORDS, {}),
         ('a=1 b="x"y c=3', LONG, {}),
     ],
