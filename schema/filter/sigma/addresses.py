@@ -1,14 +1,13 @@
-"""Networks of addresses that begin with a text (``10.1.`` is 10.1.0.0/16), and patterns of networks in texts."""
+"""Finds the networks of the addresses that begin with a text: ``10.1.`` is 10.1.0.0/16."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import IPv4Network, ip_network
+from ipaddress import ip_network
 
 from watchfloor.schema.filter.tree import Network
 
-_DOT = r"\."
 _IPV4 = re.compile(r"(?:\d{1,3}\.){0,3}\d{0,3}", re.ASCII)
 _IPV6 = re.compile(r"(?:[0-9a-f]{1,4}:){1,7}[0-9a-f]{0,4}|[0-9a-f]{1,4}", re.ASCII | re.IGNORECASE)
 
@@ -20,20 +19,6 @@ def list_networks(prefix: str) -> list[Network] | None:
     if _IPV6.fullmatch(prefix) and ":" in prefix:
         return list(_list_ipv6(prefix.lower()))
     return None
-
-
-def write_pattern(network: Network) -> str:
-    """Returns the RE2 pattern of the IPv4 addresses of a network as they are written; an empty text for IPv6."""
-    if not isinstance(network, IPv4Network):
-        return ""
-    whole, bits = divmod(network.prefixlen, 8)
-    octets = str(network.network_address).split(".")
-    parts = octets[:whole]
-    if bits:
-        first = int(octets[whole])
-        parts.append(f"(?:{'|'.join(map(str, range(first, first + (1 << (8 - bits)))))})")
-    parts += ["[0-9]{1,3}"] * (4 - len(parts))
-    return f"^{_DOT.join(parts)}$"
 
 
 def _list_ipv4(prefix: str) -> Iterator[Network]:

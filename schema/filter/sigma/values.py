@@ -32,11 +32,11 @@ from watchfloor.schema.errors import RuleError
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.filter import tree as f
 from watchfloor.schema.filter.expressions.nodes import FieldValue, FunctionCall
-from watchfloor.schema.filter.patterns import check_regex
+from watchfloor.schema.filter.patterns import check_regex, match_network
 from watchfloor.schema.filter.values import convert_value
 from watchfloor.schema.text import shorten_value
 
-from .addresses import list_networks, write_pattern
+from .addresses import list_networks
 from .logic import Outcome, join_any, negate
 from .texts import ANY_RUN, TextPart, has_case, is_literal, lower_parts, read_parts, to_wildcard
 
@@ -154,15 +154,10 @@ def _match_network(field: Field, value: SigmaCIDRExpression) -> Outcome:
         return f.Cidr(field.name, value.network)
     if field.scalar is not FieldType.STRING:
         raise RuleError(f"{field.name} is of the type {field.type_name}, which lies in no network")
-    pattern = write_pattern(value.network) or "|".join(f"^{_write_beginning(text)}$" for text in value.expand())
-    if reason := check_regex(pattern, True):
+    matches = match_network(field.name, value.network)
+    if reason := check_regex(matches.pattern, matches.ignore_case):
         raise RuleError(f"{field.name} is a string, and the network {value.network} as a pattern cannot run: {reason}")
-    return f.Matches(field.name, pattern, True)
-
-
-def _write_beginning(text: str) -> str:
-    """Returns the pattern of the IPv6 addresses that begin with a text with a star at its end, or are the text."""
-    return text.replace("*", "[0-9a-f:.]*")
+    return matches
 
 
 def _match_regex(field: Field, value: SigmaRegularExpression) -> f.Filter:
