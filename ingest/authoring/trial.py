@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -22,13 +23,15 @@ class Trial:
     """The events and the rejected lines among the first lines of a file.
 
     ``events`` are of the definition's source, ``others`` counts those of other sources. ``rejected`` are the lines that
-    a load would quarantine, each with its number in the file.
+    a load would quarantine, each with its number in the file. ``misfits`` counts the source's values that are not of
+    their field's type, by field.
     """
 
     source: Source
     events: list[pa.RecordBatch] = field(default_factory=list)
     others: dict[str, int] = field(default_factory=dict)
     rejected: list[tuple[int, RejectedLine]] = field(default_factory=list)
+    misfits: Counter[str] = field(default_factory=Counter)
 
     @property
     def count(self) -> int:
@@ -66,6 +69,8 @@ def try_source(source: Source, file: FileOrPath, most_lines: int) -> Trial:
                     trial.events.append(batch)
                 else:
                     trial.others[other.name] = trial.others.get(other.name, 0) + batch.num_rows
+            for misfits in parsed.misfits:
+                trial.misfits[misfits.field] += len(misfits.offsets) if misfits.source == source.name else 0
             for rejected in parsed.rejected:
                 before = chunk.data[: max(0, rejected.offset - chunk.offset)]
                 trial.rejected.append((number + before.count(b"\n"), rejected))

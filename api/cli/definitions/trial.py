@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES, _EXAMPLE_WIDTH = 3, 30
 _MOST_REJECTED = 20
-_COLUMNS = ("field", "type", "indexed", "events", "examples")
+_COLUMNS = ("field", "type", "indexed", "events", "misfits", "examples")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -56,6 +56,7 @@ def _describe_field(trial: Trial, name: str) -> dict[str, Any]:
         "type": field.type_name,
         "indexed": "yes" if field.is_indexed else "",
         "events": len(values),
+        "misfits": trial.misfits[name],
         "examples": ", ".join(list(distinct)[:_EXAMPLES]),
     }
 
