@@ -39,7 +39,7 @@ def open_content(file: FileIO, block_bytes: int, size: int | None = None) -> Blo
     if kind := find_archive_kind(content.peek(ARCHIVE_BYTES)):
         what = "an archive in an archive; unpack it and load its files" if member else "its members are read one by one"
         raise InputFileError(f"{show_path(name_log(file))}: is {kind}: {what}")
-    if container := find_container(content.peek(BEGINNING_BYTES)):
+    if container := find_container(content.peek(BEGINNING_BYTES), file if is_plain else None):
         return _Peeked(container(content), content)
     if is_plain:
         file.seek(0)
@@ -84,14 +84,18 @@ class _Peeked:
 
     def peek(self, size: int) -> bytes:
         """Returns the first ``size`` bytes, or all if there are fewer. Nothing may have been read before."""
-        while self._size < size and (block := next(self._rest, b"")):
+        while self._size < size and (block := self._take()):
             self._first.append(block)
             self._size += len(block)
         return b"".join(self._first)[:size]
 
     def read_block(self) -> bytes:
         """Returns the next block; empty at the end."""
-        return self._first.pop(0) if self._first else next(self._rest, b"")
+        return self._first.pop(0) if self._first else self._take()
+
+    def _take(self) -> bytes:
+        """Returns the next block that is not empty; an empty one stands for the end."""
+        return next(filter(None, self._rest), b"")
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self.read_block, b"")
