@@ -6,6 +6,8 @@ In `make test`: it needs no servers.
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +60,12 @@ def test_what_ships() -> None:
         *("proxy.events", "dns.events", "netflow.events", "auth.events"),
         *(f"suricata.{kind}" for kind in EVE_TYPES.split()),
     }
+
+
+def test_the_page_of_sources_names_each() -> None:
+    page = (Path(__file__).parents[2] / "docs/using/sources.md").read_text("utf-8")
+    named = {*re.findall(r"`([a-z0-9_]+\.[a-z0-9_]+)`", page)}
+    assert {name for name in CURATED if not name.startswith(("zeek.", "suricata."))} <= named
 
 
 @pytest.mark.parametrize("name", sorted(CURATED))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from watchfloor.ingest.columns.scalars import time_parser
 from watchfloor.ingest.files.lines import Chunk
@@ -36,16 +38,16 @@ class TextFormat:
 
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
         if feed is not None:
-            return describe_feed(feed, sources)
+            return _describe_source(sample, feed, sources)
         fitting = find_marked(sample, sources) or find_fitting(sample, sources)
         if len(fitting) != 1:
             names = list_names([source.name for source in fitting])
             raise InputFileError(f"{show_path(sample.path)}: the patterns of {names} all fit; name its source")
-        return describe_feed(fitting[0].name, sources)
+        return _describe_source(sample, fitting[0].name, sources)
 
     def open_parser(self, feed: str, header: bytes, resolve: ResolveSource, source: Source | None) -> TextParser:
         assert source is not None
-        return TextParser(source)
+        return TextParser(source, int(header or b"0"))
 
     def open_time_finder(self, header: bytes, source: Source) -> TextTimeFinder:
         return TextTimeFinder(source)
@@ -67,6 +69,14 @@ class TextTimeFinder:
             return None
         start = len(text[: match.start(groups[0])].encode(errors="surrogateescape"))
         return read_time_place(line, start, start + len(match[groups[0]].encode()), self._parse)
+
+
+def _describe_source(sample: FileSample, name: str, sources: Mapping[str, Source]) -> SniffResult:
+    """Returns how a file of a source is read: times that may lack a year need the time of the file's last change."""
+    result = describe_feed(name, sources)
+    if name not in sources or sources[name].parser.get("year") != "file":
+        return result
+    return replace(result, header=str(os.fstat(sample.file.fileno()).st_mtime_ns // 1000).encode())
 
 
 def find_marked(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:

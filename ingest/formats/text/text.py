@@ -10,22 +10,27 @@ from watchfloor.ingest.columns.leftovers import Leftovers
 from watchfloor.ingest.columns.rows import Rows, cut_column, drop_beginning
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.mapping.field_mapper import FieldMapper
+from watchfloor.ingest.mapping.field_rule import find_rule
 from watchfloor.ingest.mapping.patterns import PATTERN_COLUMN
 from watchfloor.ingest.mapping.text_parts import TextParts
 from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
 from watchfloor.schema.source import Source
 
+from .years import add_years
+
 
 class TextParser:
-    """Reads lines into a source."""
+    """Reads lines into a source. ``changed`` is the last change of the file, for times without a year; 0: not known."""
 
     ordered = False
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, changed: int = 0) -> None:
         self._source, self._mapper = source, FieldMapper(source)
         self._parts = TextParts(source.parser)
         self._comment = source.parser.get("comment", "").encode()
         self._skip = source.parser.get("skip")
+        self._changed = changed
+        self._times = find_rule(source, source.time_field).origins
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         return parse_lines(chunk, self._read_rows)
@@ -41,6 +46,8 @@ class TextParser:
             if not len(rows):
                 return
         raw = self._parts.split(lines)
+        if self._changed:
+            raw |= {name: add_years(raw[name], self._changed) for name in self._times if name in raw}
         others = raw[PATTERN_COLUMN].is_null().to_numpy(zero_copy_only=False)
         leftovers = Leftovers(self._source)
         leftovers.reasons.update(

@@ -18,6 +18,7 @@ from parsing_support import DATA, parse_file, shared_log
 
 from watchfloor.ingest.formats.syslog.header import split_lines
 from watchfloor.ingest.formats.syslog.times import read_times
+from watchfloor.ingest.formats.text.years import add_years
 from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.times import to_micros
@@ -106,6 +107,27 @@ def test_a_file_over_new_year_has_both_years(tmp_path: Path) -> None:
     assert [row["ts"] for row in rows] == [
         to_micros(datetime(2023, 12, 31, 23, 59, 59, tzinfo=UTC)), to_micros(datetime(2024, 1, 1, 0, 0, 1, tzinfo=UTC))
     ]  # fmt: skip
+
+
+@given(changed=CHANGES, ages=st.lists(st.timedeltas(timedelta(hours=-20), timedelta(days=363)), min_size=1, max_size=4))
+def test_alerts_without_a_year_follow_the_same_rule(changed: datetime, ages: list[timedelta]) -> None:
+    moments = [changed - age for age in ages]
+    texts = pa.array([*(f"{moment:%m/%d-%H:%M:%S.%f}" for moment in moments), "03/05/2024-08:00:01.5", None])
+    expected = [*(f"{moment:%Y/%m/%d-%H:%M:%S.%f}" for moment in moments), "03/05/2024-08:00:01.5", None]
+    assert add_years(texts, to_micros(changed.replace(tzinfo=UTC))).to_pylist() == expected
+
+
+def test_a_file_of_alerts_over_new_year_has_both_years(tmp_path: Path) -> None:
+    path = tmp_path / "alert"
+    alert = "[**] [1:7:1] LAB scan [**] [Priority: 2] {UDP} 192.0.2.10:1 -> 198.51.100.7:2"
+    path.write_text(f"12/31-23:59:59.500000  {alert}\n01/01-00:00:01.000000  {alert}\n02/30-00:00:01.000000  {alert}\n")
+    os.utime(path, (when := datetime(2024, 1, 3, tzinfo=UTC).timestamp(), when))
+    loaded = parse_file(path)
+    assert [row["ts"] for row in loaded.rows()] == [
+        to_micros(datetime(2023, 12, 31, 23, 59, 59, 500_000, tzinfo=UTC)),
+        to_micros(datetime(2024, 1, 1, 0, 0, 1, tzinfo=UTC)),
+    ]
+    assert [reason.split(":")[0] for _, reason in loaded.faults()] == ["field ts"]
 
 
 def test_a_source_of_the_users_own_gets_the_lines_of_its_programs(tmp_path: Path) -> None:

@@ -1,0 +1,27 @@
+"""The years of times without one, as Snort's: the latest in which they are no more than a day after the file's change.
+
+It is the rule of syslog, for times that begin with month and day in digits.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_YEARLESS = r"^\d\d/\d\d-\d\d:"
+
+
+def add_years(text: pa.StringArray, changed: int) -> pa.StringArray:
+    """Returns a column in which times like ``03/05-08:00:01.5`` are ``2024/03/05-08:00:01.5``; other texts stay.
+
+    ``changed`` is the last change of the file, in µs since 1970 UTC.
+    """
+    yearless = pc.match_substring_regex(text, _YEARLESS).fill_null(False)
+    if not pc.any(yearless).as_py():
+        return text
+    latest = datetime.fromtimestamp(changed / 1e6, UTC) + timedelta(days=1)
+    is_before = pc.less_equal(text, f"{latest:%m/%d-%H:%M:%S.%f}")  # digits of fixed widths sort as times do
+    dated = [pc.binary_join_element_wise(str(year), text, "/") for year in (latest.year, latest.year - 1)]
+    return pc.if_else(yearless, pc.if_else(is_before, *dated), text)
