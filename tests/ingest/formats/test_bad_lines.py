@@ -18,6 +18,7 @@ from parser_fixtures import FIXTURES, NAMES, parse
 from parsing_support import MemoryCatalog, parse_file
 
 from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.errors import UnknownSourceError
 
 FEEDS = ["zeek", "zeek.conn", "suricata", "web.access", "proxy.events"]
@@ -112,6 +113,7 @@ from pathlib import Path
 from parsing_support import MemoryCatalog
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.ingest.intake.sniff import sniff_file
 
 def peak(path):
     parser = open_parser("web.access", b"", MemoryCatalog())
@@ -143,3 +145,41 @@ def test_a_header_of_thousands_of_columns_is_refused_in_few_words() -> None:
     header = b"#separator \\x09\n#path\twide\n#fields\t" + names + b"\n#types\t" + kinds + b"\n"
     (rejected,) = parse("zeek", b"\t".join([b"1"] * 2501) + b"\n", header).rejected
     assert "cannot be used" in rejected.reason and len(rejected.reason) < 600
+
+
+MARKS = [
+    b'"',
+    b"\\",
+    b"=",
+    b" ",
+    b"\t",
+    b"|",
+    b"\n",
+    b"\r",
+    b"\0",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b",",
+    b"''",
+    b'" "',
+    b'="',
+    b"\xff",
+]
+
+
+@given(data=st.data())
+@settings(max_examples=120)
+def test_torn_lines_of_every_source_are_events_or_rejected(data: st.DataObject) -> None:
+    """Marks are put in, pieces cut out, and pieces of other logs spliced in."""
+    path = FIXTURES / data.draw(st.sampled_from(NAMES)) / "in.log"
+    other = (FIXTURES / data.draw(st.sampled_from(NAMES)) / "in.log").read_bytes()
+    sniffed = sniff_file(path, "proxy.events" if path.parent.name == "proxy.events" else None, {})
+    raw = path.read_bytes()[:4000]
+    for _ in range(data.draw(st.integers(1, 8))):
+        at = data.draw(st.integers(0, len(raw)))
+        start = data.draw(st.integers(0, len(other)))
+        piece = data.draw(st.one_of(st.sampled_from(MARKS), st.just(other[start : start + 60]), st.just(b"")))
+        raw = raw[:at] + piece + raw[at + data.draw(st.integers(0, 20)) :]
+    parse(sniffed.feed, raw, sniffed.header, sniffed.sources)
