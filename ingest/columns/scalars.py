@@ -102,7 +102,8 @@ def parse_epoch(text: str, power: int = 6) -> int:
     if _ISO.fullmatch(text):
         return parse_iso(text)
     if not _NUMBER.fullmatch(text):
-        raise Unfit("a time (a number of seconds since 1970)" if power == 6 else "a time (a number since 1970)")
+        number = "a number of seconds" if power == 6 else "a number"
+        raise Unfit(f"a time ({number} since 1970, or ISO 8601)")
     return epoch_number(Decimal(text), power)
 
 

@@ -133,7 +133,7 @@ def test_nested_and_dotted_names_are_the_same_fields() -> None:
     (fault,) = parse("lab.all", b'{"ts":1,"a":{"b":1},"a.b":1}', sources=(parse_definition(LAB),)).rejected
     assert fault.reason == "field a.b: it comes twice"
     (fault,) = parse("lab.all", b'{"ts":1,"when":["x"]}', sources=(parse_definition(LAB),)).rejected
-    assert fault.reason == "field when: 'x' is not a time (a number since 1970)"
+    assert fault.reason == "field when: 'x' is not a time (a number since 1970, or ISO 8601)"
     (fault,) = parse("lab.all", b'{"ts":1,"ips":"::1"}', sources=(parse_definition(LAB),)).rejected
     assert fault.reason == "field ips: '::1' is a JSON string, not a list of ip"
 

@@ -171,7 +171,7 @@ def test_known_logs_need_no_types_and_no_time_among_them() -> None:
             (1_709_625_602_000_000, 81),
         ]
         ((_, reason),) = loaded.faults()
-        assert reason == "field ts: 'yesterday' is not a time (a number of seconds since 1970)"
+        assert reason == "field ts: 'yesterday' is not a time (a number of seconds since 1970, or ISO 8601)"
 
 
 def test_a_header_that_changes_on_the_way() -> None:
@@ -195,3 +195,11 @@ def test_a_header_that_changes_on_the_way() -> None:
         r"the Zeek header before this line cannot be used: its separator is not one byte but '\\t'; "
         r"write a tab as #separator \x09",
     ]
+
+
+def test_times_that_are_texts_in_json() -> None:
+    lines = [{**CONN, "_path": "conn", "ts": ts} for ts in ("2024-03-05T08:00:01.5Z", "1709625602.5", "Mar 5 08:00:03")]
+    loaded = parse("zeek", "\n".join(map(json.dumps, lines)).encode())
+    assert [row["ts"] for row in loaded.rows()] == [1_709_625_601_500_000, 1_709_625_602_500_000]
+    ((_, reason),) = loaded.faults()
+    assert reason == "field ts: 'Mar 5 08:00:03' is not a time (a number of seconds since 1970, or ISO 8601)"
