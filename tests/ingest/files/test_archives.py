@@ -20,6 +20,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parsing_support import shared_log
 
 from watchfloor.ingest.files.archives import members as archive_members
 from watchfloor.ingest.files.archives.archive import list_members
@@ -253,3 +254,22 @@ def test_a_name_that_the_queue_cannot_carry_is_left_out(path: str) -> None:
     found = sniff(write(path, pack_tar({"n/" * 3_000 + "a.log": LINE, "b.log": LINE})))
     assert list(found.logs) == ["b.log"]
     assert "has a name that is too long" in found.left_out[0] and len(found.left_out[0]) < 300
+
+
+@pytest.mark.parametrize(
+    ("name", "feed", "lines"),
+    [
+        ("web_access/access3.log.zip", "web.access", 206_860),
+        ("windows/covenant_dcom_iertutil_dll_hijack.zip", "windows", 37_814),
+        ("windows/empire_mimikatz_sam_access.zip", "windows", 12_349),
+        ("windows/empire_persistence_registry_modification_run_keys_standard_user.zip", "windows", 40_569),
+        ("windows/empire_wmic_add_user_backdoor.zip", "windows", 12_278),
+    ],
+)
+def test_real_archives_are_recognised_without_a_source(name: str, feed: str, lines: int) -> None:
+    path = str(shared_log(name).resolve())
+    found = sniff(path)
+    ((member, sniffed),) = found.logs.items()
+    assert (sniffed.feed, found.left_out) == (feed, ())
+    text, faults = read(path, member)
+    assert (text.count(b"\n"), faults) == (lines, [])
