@@ -85,7 +85,7 @@ def _is_client(text: str) -> bool:
     if ":" in text:
         try:
             socket.inet_pton(socket.AF_INET6, text.partition("%")[0])
-        except OSError:
+        except (OSError, ValueError):  # a NUL is no part of an address
             return text == "unix:"
         return True
     return bool(_HOST.fullmatch(text)) or bool(re.fullmatch(_USUAL_CLIENT, text))

@@ -193,3 +193,9 @@ def test_the_reason_says_what_is_wrong(line: str, reason: str) -> None:
 def test_clients_of_all_forms_are_taken(client: str) -> None:
     (row,) = parse("web.access", WHOLE.replace("192.0.2.1", client).encode()).rows()
     assert row["client"] == client
+
+
+@pytest.mark.parametrize("client", ["\0" + "2001:db8::17", "2001:db8::\0", "a:\0b"])
+def test_a_zero_byte_in_a_client_makes_a_line_unfit(client: str) -> None:
+    loaded = parse("web.access", WHOLE.replace("192.0.2.1", client).encode())
+    assert loaded.count == 0 and len(loaded.faults()) == 1
