@@ -34,6 +34,9 @@ class FieldMapper:
         self._rules = read_rules(source)
         self._ignored = frozenset({*source.parser.get("ignore", ()), PATTERN_COLUMN})
         self._used = {origin for rule in self._rules for origin in rule.origins}
+        whole = {origin for rule in self._rules if rule.pattern is None for origin in rule.origins}
+        self._partial = sorted(self._used - whole - self._ignored)
+        """The raw names of which fields have but what patterns match."""
 
     def is_wanted(self, name: str) -> bool:
         """Returns True if a raw column makes a field or is kept in ``extra``."""
@@ -50,11 +53,18 @@ class FieldMapper:
     def map_columns(self, raw: RawColumns, count: int, leftovers: Leftovers) -> dict[str, pa.Array]:
         """Returns the columns of the fields that occur, of ``count`` rows, and adds what is left over."""
         columns: dict[str, pa.Array] = {}
+        matched: dict[str, pa.Array] = {}
         for rule in self._rules:
             text = _read_text(rule, raw, count)
             if text is None or text.null_count == len(text):
                 continue
             columns[rule.name] = self._convert(rule, text, leftovers)
+            if rule.pattern is not None:
+                matched[rule.name] = text.is_valid()
+        if leftovers.keeps_unknown:
+            for name in self._partial:
+                if name in raw and not pa.types.is_list(raw[name].type):
+                    self._keep_unknown(name, self._drop_matched(name, raw[name], matched), leftovers)
         for name in raw:
             if name not in self._used and name not in self._ignored:
                 self._keep_unknown(name, raw[name], leftovers)
@@ -74,6 +84,13 @@ class FieldMapper:
         column = _convert_texts(field, rule, text, self._source.time_format, faults)
         leftovers.add_misfits(rule.name, faults, text)
         return column
+
+    def _drop_matched(self, origin: str, text: pa.StringArray, matched: Mapping[str, pa.Array]) -> pa.StringArray:
+        """Returns the texts of which no pattern has made a value; ``matched`` has by field where one has."""
+        for rule in self._rules:
+            if origin in rule.origins and rule.name in matched:
+                text = pc.if_else(matched[rule.name], _NOTHING, text)
+        return text
 
     def _keep_unknown(self, name: str, text: pa.StringArray, leftovers: Leftovers) -> None:
         """Keeps the values of a raw column that makes no field, or rejects the rows that have one."""

@@ -56,6 +56,7 @@ def test_what_ships() -> None:
         *("aws.cloudtrail", "aws.guardduty", "gcp.audit", "kubernetes.audit", "azure.nsgflow"),
         *("okta.system", "o365.management", "entra.signins"),
         *("wazuh.alerts", "osquery.results", "systemd.journal", "snort.json"),
+        *("laurel.audit", "caddy.access", "mongodb.log"),
         *(f"windows.{log}" for log in ("security", "sysmon", "powershell", "defender", "system", "application")),
         *("proxy.events", "dns.events", "netflow.events", "auth.events"),
         *(f"suricata.{kind}" for kind in EVE_TYPES.split()),

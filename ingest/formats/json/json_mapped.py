@@ -54,9 +54,8 @@ class MappedRecords:
         if not records:
             return
         gathered = RecordColumns(self._wanted, self._ignored, self._rename)
-        for row, record in enumerate(records):
-            gathered.add(row, record)
-        raw, unknown, faults = gathered.finish(len(records))
+        gathered.gather(records)
+        raw, unknown, faults = gathered.finish()
         leftovers = Leftovers(self.source)
         leftovers.reasons.update(faults)
         columns = self._mapper.map_columns(self.prepare_columns(raw, len(records)), len(records), leftovers)

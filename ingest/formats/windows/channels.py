@@ -69,8 +69,7 @@ def channel_source(name: str, channel: str, records: Sequence[Record]) -> Source
     A field that a source that ships has, has the same type and meaning here. Others are strings.
     """
     gathered = RecordColumns({}, (), rename_path)
-    for row, record in enumerate(records):
-        gathered.add(row, record)
+    gathered.gather(records)
     known, rules = _load_known()
     model = bare_source(name, channel)
     taken = {f.name for f in model.fields}

@@ -18,6 +18,8 @@ EVENT_TIME, RECEIVED_TIME, SHIPPED_TIME = "EventTime", "EventReceivedTime", "@ti
 """NXLog's times of the event and of its arrival, in local time, and a shipper's, in UTC."""
 TIME_PATHS = ("Event.System.TimeCreated.#attributes.SystemTime", EVENT_TIME, SHIPPED_TIME)
 CHANNEL_PATHS = ("Channel", "winlog.channel", "Event.System.Channel", "log_name")
+_NESTED_CHANNELS = (("Event", "System", "Channel"), ("winlog", "", "channel"))
+"""The places of those that are usual and nested, by which they are found at once."""
 _ID_PATHS = ("EventID", "winlog.event_id", "event.code", "Event.System.EventID", "event_id")
 
 _ATTRIBUTES = ".#attributes."
@@ -115,7 +117,12 @@ def _name_data(name: str) -> str:
 
 def find_channel(record: Record) -> str:
     """Returns the channel of an event; empty if it names none."""
-    value = record.get("Channel") or _find_first(record, CHANNEL_PATHS)
+    value = record.get("Channel")
+    for form, part, name in _NESTED_CHANNELS:
+        if value is None and type(nested := record.get(form)) is dict:
+            inner = nested.get(part) if part else nested
+            value = inner.get(name) if type(inner) is dict else None
+    value = value or _find_first(record, CHANNEL_PATHS)
     return value if isinstance(value, str) else ""
 
 

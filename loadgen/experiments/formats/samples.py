@@ -90,6 +90,15 @@ SAMPLES: Mapping[str, FormatSample] = {
         '{few},"pkts_toclient":{few},"bytes_toserver":{count},"bytes_toclient":{count},"start":"{iso_micros}+0000","end":'
         '"{iso_micros}+0000","age":{few},"state":"closed","reason":"timeout","alerted":false}}}}',
     ),
+    "JSON, by paths": FormatSample(
+        "aws.cloudtrail",
+        '{{"eventVersion":"1.09","userIdentity":{{"type":"IAMUser","principalId":"AIDALAB","arn":"arn:aws:iam::111122223333:user/'
+        '{user}","accountId":"111122223333","accessKeyId":"AKIALAB","userName":"{user}"}},"eventTime":"{iso}","eventSource":'
+        '"s3.amazonaws.com","eventName":"GetObject","awsRegion":"eu-central-1","sourceIPAddress":"{ip}","userAgent":"cli",'
+        '"requestParameters":{{"bucketName":"{host}","key":"{path}"}},"responseElements":null,"requestID":"{uid}","eventID":'
+        '"{uid}","readOnly":true,"resources":[{{"type":"AWS::S3::Object","ARN":"arn:aws:s3:::{host}/{path}"}}],"eventType":'
+        '"AwsApiCall","managementEvent":false,"recipientAccountId":"111122223333","eventCategory":"Data"}}',
+    ),
     "Windows, JSON": FormatSample(
         "windows.security",
         '{{"Event":{{"System":{{"Provider":{{"#attributes":{{"Name":"Microsoft-Windows-Security-Auditing"}}}},"EventID":4624,'

@@ -120,7 +120,7 @@ def test_a_value_that_does_not_fit_is_kept_in_extra_and_a_time_or_a_required_fie
     (row,) = loaded.rows()
     assert row == {
         "source": "lab.doors", "ts": 1_709_625_601_000_000, "site": "north", "floors": [1, None], "(offset)": 0,
-        "extra": '{"seconds":"soon","floors":"1;x"}',
+        "extra": '{"seconds":"soon","floors":"1;x","code":"no"}',
     }  # fmt: skip
     ((_, reason),) = loaded.faults()
     assert reason == "field ts: '2024-03-05 25:00:01' is not a time like 2000-10-10 13:55:36"

@@ -109,6 +109,17 @@ def test_what_fits_no_field_is_kept_in_extra() -> None:
     }
 
 
+def test_what_no_pattern_fits_is_kept_in_extra() -> None:
+    address = {"from": ["peer", "who.id"], "pattern": r"^(?P<value>[\d.]+):\d+$"}
+    port = {"from": "peer", "pattern": r":(?P<value>\d+)$"}
+    source = mapped(fields={"ts": RULES["ts"], "user": address, "port": port, "bucket": {"from": "who.id"}})
+    assert one({"peer": "192.0.2.1:80"}, source) == {"user": "192.0.2.1", "port": 80}
+    assert one({"peer": "lab:80"}, source) == {"port": 80}, "one of the fields has its part"
+    assert one({"peer": "lab"}, source) == {"extra": '{"peer":"lab"}'}
+    assert one({"who": {"id": "lab"}}, source) == {"bucket": "lab"}, "another field has it whole"
+    assert one({"peer": "-"}, source) == {}
+
+
 def test_a_line_is_rejected_for_its_time_and_for_what_is_required() -> None:
     when = {"when": "2026-03-05T08:00:00Z"}
     rows, faults = read({"level": 1}, {**when, "level": "low"}, {"when": "today"}, {**when, "level": 2}, b"[1]", b"{")
