@@ -125,11 +125,12 @@ def _value_holds(wanted: Any, modifiers: Sequence[str], found: Sequence[Any], fi
         return any(re.search(wanted, one, flags) for one in found)
     if wanted in ("", "-") and not found and set(modifiers) <= {"cased", "windash"}:
         return True
-    return any(_text_holds(text, modifiers, one) for text in _expand(str(wanted), modifiers) for one in found)
+    return any(_text_holds(text, modifiers, one) for text in _expand(str(wanted), tuple(modifiers)) for one in found)
 
 
-def _expand(wanted: str, modifiers: Sequence[str]) -> Iterator[str]:
-    """Yields the texts that encoding and dashes make of a text."""
+@lru_cache(maxsize=100_000)
+def _expand(wanted: str, modifiers: tuple[str, ...]) -> list[str]:
+    """Returns the texts that encoding and dashes make of a text."""
     texts = [wanted]
     for modifier in modifiers:
         if modifier == "wide":
@@ -140,7 +141,7 @@ def _expand(wanted: str, modifiers: Sequence[str]) -> Iterator[str]:
             texts = [part for text in texts for part in _offset_parts(text.encode())]
         elif modifier == "windash":
             texts = [changed for text in texts for changed in _vary_dashes(text)]
-    yield from texts
+    return texts
 
 
 def _offset_parts(data: bytes) -> Iterator[str]:

@@ -13,7 +13,7 @@ from sigma_oracle import rule_holds
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.field import FieldType
 from watchfloor.schema.filter.sigma.convert import ConvertedRule, SourceFilter, convert_rule
-from watchfloor.schema.filter.sigma.field_names import find_meant_fields
+from watchfloor.schema.filter.sigma.field_names import find_meant_fields, keeps_unknown
 from watchfloor.schema.filter.sigma.log_sources import MeantSource
 from watchfloor.schema.filter.sigma.rule_file import ParsedRule, UnreadRule, parse_rules
 from watchfloor.schema.source import Source
@@ -73,6 +73,8 @@ def list_expected(detection: Mapping[str, Any], meant: MeantSource, rows: Sequen
         def find(name: str, row: Mapping[str, Any] = row) -> list[Any]:
             if name == "c-uri-extension" and not find_meant_fields(meant, name):
                 return [end for url in find("c-uri") if (end := read_extension(url))]
+            if keeps_unknown(meant, name) and not find_meant_fields(meant, name):
+                return list_values(json.loads(row["extra"] or "{}").get(name))
             return [value for field in find_meant_fields(meant, name) for value in list_values(row[field.name])]
 
         texts = [text for name in strings for text in list_values(row[name])]
