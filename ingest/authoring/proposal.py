@@ -24,7 +24,7 @@ from .value_types import STRING, ValueType, find_json_type, find_text_type, find
 
 SAMPLE_LINES = 20_000
 _MOST_FIELDS = 500
-_FIELD_NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]{0,199}")
+_FIELD_NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@#-]{0,199}")
 _TIME_NAMES = ("@timestamp", "timestamp", "ts", "time", "datetime", "date_time", "event_time", "eventtime", "date")
 _DATE_NAME, _CLOCK_NAME = re.compile(r"date|day", re.I), re.compile(r"time|clock|hour", re.I)
 _SYSLOG_NAMES = {"host": "host.name", "pid": "process.pid"}
@@ -124,7 +124,7 @@ def _find_types(
     for raw in list(values)[:_MOST_FIELDS]:
         if is_syslog and raw in _SYSLOG_TYPES:
             yield raw, _SYSLOG_TYPES[raw]
-        elif raw == EXTRA_FIELD or (not sample.is_text and not _FIELD_NAME.fullmatch(raw)):
+        elif raw == EXTRA_FIELD:
             remarks.append(f"{raw}: its name cannot be a field's; it is kept in {EXTRA_FIELD}")
         elif sample.is_text:
             yield raw, find_text_type(raw, values[raw])
@@ -255,8 +255,10 @@ def _write_definition(
 def _write_rule(sample: SampleColumns, proposal: FieldProposal, time: _Time) -> dict[str, Any]:
     """Returns the rule in ``parser.fields`` for a field; empty if it needs none."""
     name, raw = proposal.field.name, proposal.origin
-    if not sample.is_text or (sample.parser["format"] == FAMILY and name == time.name):
+    if sample.parser["format"] == FAMILY and name == time.name:
         return {}
+    if not sample.is_text:
+        return {} if name == raw else {"from": raw}
     rule: dict[str, Any] = {}
     if name == time.name and len(time.origins) > 1:
         rule |= {"from": list(time.origins), "join": " "}
