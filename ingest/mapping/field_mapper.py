@@ -5,6 +5,7 @@ What becomes no value of a field is left over (``columns/leftovers.py``).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,14 +34,14 @@ class FieldMapper:
         self._source = source
         self._rules = read_rules(source)
         self._ignored = frozenset({*source.parser.get("ignore", ()), PATTERN_COLUMN})
-        self._used = {origin for rule in self._rules for origin in rule.origins}
+        self._uses = Counter(origin for rule in self._rules for origin in rule.origins)
         whole = {origin for rule in self._rules if rule.pattern is None for origin in rule.origins}
-        self._partial = sorted(self._used - whole - self._ignored)
+        self._partial = sorted(self._uses.keys() - whole - self._ignored)
         """The raw names of which fields have but what patterns match."""
 
     def is_wanted(self, name: str) -> bool:
         """Returns True if a raw column makes a field or is kept in ``extra``."""
-        return name in self._used or name not in self._ignored
+        return name in self._uses or name not in self._ignored
 
     @property
     def wanted(self) -> dict[str, bool]:
@@ -61,12 +62,14 @@ class FieldMapper:
             columns[rule.name] = self._convert(rule, text, leftovers)
             if rule.pattern is not None:
                 matched[rule.name] = text.is_valid()
+            if len(rule.origins) > 1 and rule.join is None and leftovers.keeps_unknown:
+                self._keep_others(rule, raw, leftovers)
         if leftovers.keeps_unknown:
             for name in self._partial:
                 if name in raw and not pa.types.is_list(raw[name].type):
                     self._keep_unknown(name, self._drop_matched(name, raw[name], matched), leftovers)
         for name in raw:
-            if name not in self._used and name not in self._ignored:
+            if name not in self._uses and name not in self._ignored:
                 self._keep_unknown(name, raw[name], leftovers)
         return columns
 
@@ -91,6 +94,18 @@ class FieldMapper:
             if origin in rule.origins and rule.name in matched:
                 text = pc.if_else(matched[rule.name], _NOTHING, text)
         return text
+
+    def _keep_others(self, rule: FieldRule, raw: RawColumns, leftovers: Leftovers) -> None:
+        """Keeps the values of raw columns of a field of which another one counts, if they make no field elsewhere."""
+        present = [origin for origin in rule.origins if origin in raw and pa.types.is_string(raw[origin].type)]
+        counting = None
+        for origin in present:
+            text = _drop_absent(raw[origin], rule.absent)
+            if counting is not None and self._uses[origin] == 1:
+                differs = pc.fill_null(pc.not_equal(text, counting), False)
+                for row in np.flatnonzero(differs.to_numpy(zero_copy_only=False)).tolist():
+                    leftovers.add_unknown(row, origin, text[row].as_py())
+            counting = text if counting is None else pc.coalesce(counting, text)
 
     def _keep_unknown(self, name: str, text: pa.StringArray, leftovers: Leftovers) -> None:
         """Keeps the values of a raw column that makes no field, or rejects the rows that have one."""

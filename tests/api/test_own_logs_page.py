@@ -71,3 +71,10 @@ def test_a_log_that_is_known_needs_no_definition(tmp_path: Path) -> None:
     status, out, err = run_command(load_settings(home=tmp_path), "sources", "infer", str(file))
     assert (status, out) == (2, "")
     assert "is read as it is, by web.access" in err
+
+
+def test_a_log_of_the_last_resort_may_get_a_definition_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "doors.log"
+    file.write_text("".join(f"ts=2026-03-01T08:00:0{n}Z door=north badge=B-{n} ms={n}\n" for n in range(5)))
+    status, out, _ = run_command(load_settings(home=tmp_path), "sources", "infer", str(file))
+    assert (status, json.loads(out)["name"]) == (0, "logs.doors")

@@ -53,6 +53,6 @@ def _refuse_known(path: Path) -> None:
         sources = sniff_file(path, None, {}).sources
     except InputFileError:
         return
-    names = [source.name for source in sources if source.name != "syslog.messages"]
+    names = [s.name for s in sources if s.name != "syslog.messages" and not s.parser.get("fallback", False)]
     if names:
         raise UserError(f"{show_path(path)}: is read as it is, by {join_words(names[:5])}; `watchfloor load` takes it")

@@ -42,7 +42,12 @@ class JsonFormat:
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
         if feed is not None:
             return describe_feed(feed, sources)
-        fitting = find_by_keys(decode_records(sample.lines), sources.values()) or fitting_sources(sample, sources)
+        records = decode_records(sample.lines)
+        fitting = (
+            find_by_keys(records, sources.values())
+            or fitting_sources(sample, sources)
+            or find_by_keys(records, sources.values(), is_fallback=True)
+        )
         if len(fitting) == 1:
             return describe_feed(fitting[0].name, sources)
         which = f"the sources {list_names([s.name for s in fitting])} all fit" if fitting else "no known source fits"

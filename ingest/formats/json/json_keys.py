@@ -16,12 +16,17 @@ Key = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 ``*`` stands for any text."""
 
 
-def find_by_keys(records: Sequence[Record], sources: Iterable[Source]) -> list[Source]:
-    """Returns the JSON sources that have most of the records by their keys, of several those that name most keys."""
+def find_by_keys(records: Sequence[Record], sources: Iterable[Source], is_fallback: bool = False) -> list[Source]:
+    """Returns the JSON sources that have most of the records by their keys, of several those that name most keys.
+
+    Only sources are asked whose definition's ``fallback`` is ``is_fallback``.
+    """
     counts: dict[str, int] = {}
     fitting = []
     for source in sources:
         keys = source.parser.get("keys") if source.parser["format"] == "json" else None
+        if source.parser.get("fallback", False) is not is_fallback:
+            continue
         if keys and 2 * sum(has_keys(record, keys) for record in records) > len(records):
             counts[source.name] = sum(2 * len(key) if isinstance(key, Mapping) else 1 for key in keys)
             fitting.append(source)

@@ -34,12 +34,18 @@ class TextFormat:
             return Match.NONE
         if len(find_marked(sample, sources)) == 1:
             return Match.MARK
-        return Match.FIELDS if len(find_fitting(sample, sources)) == 1 else Match.NONE
+        if len(find_fitting(sample, sources)) == 1:
+            return Match.FIELDS
+        return Match.SHAPE if find_fitting(sample, sources, is_fallback=True) else Match.NONE
 
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
         if feed is not None:
             return _describe_source(sample, feed, sources)
-        fitting = find_marked(sample, sources) or find_fitting(sample, sources)
+        fitting = (
+            find_marked(sample, sources)
+            or find_fitting(sample, sources)
+            or find_fitting(sample, sources, is_fallback=True)
+        )
         if len(fitting) != 1:
             names = list_names([source.name for source in fitting])
             raise InputFileError(f"{show_path(sample.path)}: the patterns of {names} all fit; name its source")
@@ -90,10 +96,17 @@ def find_marked(sample: FileSample, sources: Mapping[str, Source]) -> list[Sourc
     ]
 
 
-def find_fitting(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:
-    """Returns the sources with most events among the first lines, of those for which most lines are events."""
+def find_fitting(sample: FileSample, sources: Mapping[str, Source], is_fallback: bool = False) -> list[Source]:
+    """Returns the sources with most events among the first lines, of those for which most lines are events.
+
+    Only sources are asked whose definition's ``fallback`` is ``is_fallback``.
+    """
     chunk = Chunk(0, b"\n".join(sample.lines))
-    texts = [source for source in sources.values() if source.parser["format"] == TextFormat.name]
+    texts = [
+        source
+        for source in sources.values()
+        if source.parser["format"] == TextFormat.name and source.parser.get("fallback", False) is is_fallback
+    ]
     counts = {}
     for source in texts:
         parsed = TextParser(source).parse(chunk)

@@ -9,6 +9,7 @@ import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from parsing_support import shared_log
@@ -252,4 +253,30 @@ def test_real_files(name: str, feed: str) -> None:
 
 def test_a_real_file_of_another_kind() -> None:
     with pytest.raises(InputFileError):
-        sniff_file(shared_log("auth/lanl_auth_sample.csv"), None, {})
+        sniff_file(shared_log("zeek/zat/data/top_domains_1k.csv"), None, {})
+
+
+@pytest.mark.parametrize(
+    ("fallback", "lines", "parser"),
+    [
+        (
+            "text.messages",
+            "2026-03-05 08:00:01 door north opened\n",
+            {"format": "text", "patterns": {"door": r"^(?P<ts>\S+ \S+) door (?P<door>\w+) opened$"}},
+        ),
+        (
+            "json.messages",
+            '{"ts":"2026-03-05T08:00:01Z","level":"info","msg":"opened"}\n',
+            {"format": "json", "keys": ["ts"]},
+        ),
+    ],
+)
+def test_sources_of_last_resort_have_what_no_other_reads(
+    fallback: str, lines: str, parser: dict[str, Any], write
+) -> None:
+    file = write(lines * 3)
+    assert sniff_file(file, None, {}).feed == fallback
+    fields = [{"name": "ts", "type": "time"}, {"name": "door", "type": "string"}]
+    time = {"field": "ts", "format": "iso8601"}
+    own = parse_definition({"name": "lab.doors", "parser": parser, "timestamp": time, "fields": fields})
+    assert sniff_file(file, None, {"lab.doors": own}).feed == "lab.doors"
