@@ -101,7 +101,7 @@ class FieldMapper:
         counting = None
         for origin in present:
             text = _drop_absent(raw[origin], rule.absent)
-            if counting is not None and self._uses[origin] == 1:
+            if counting is not None and self._uses[origin] == 1 and origin not in self._ignored:
                 differs = pc.fill_null(pc.not_equal(text, counting), False)
                 for row in np.flatnonzero(differs.to_numpy(zero_copy_only=False)).tolist():
                     leftovers.add_unknown(row, origin, text[row].as_py())
