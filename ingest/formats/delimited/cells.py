@@ -20,7 +20,7 @@ class CellReader:
     """Reads lines whose cells have the ``names`` into a source."""
 
     def __init__(self, source: Source, dialect: Dialect, names: tuple[str, ...]) -> None:
-        self._source, self._dialect, self._names = source, dialect, names
+        self._source, self._dialect, self.names = source, dialect, names
         self._mapper = FieldMapper(source)
         self._wanted = {name: number for number, name in enumerate(names) if self._mapper.is_wanted(name)}
 
@@ -28,7 +28,7 @@ class CellReader:
         """Adds the events of ``rows``, which must be UTF-8, and the rejected lines."""
         if not len(rows):
             return
-        dialect, width = self._dialect, len(self._names)
+        dialect, width = self._dialect, len(self.names)
         quote = None if dialect.quote is None else ord(dialect.quote)
         cells = SeparatedRows(rows, ord(dialect.delimiter), quote, is_merged=dialect.is_merged)
         fits = (cells.widths == width) & ~cells.is_odd
@@ -48,7 +48,7 @@ class CellReader:
         leftovers = Leftovers(self._source)
         reasons = leftovers.reasons
         table: list[list[str | None]] = []
-        dialect, width = self._dialect, len(self._names)
+        dialect, width = self._dialect, len(self.names)
         for row in range(len(rows)):
             cells: list[str] = []
             try:
@@ -60,7 +60,7 @@ class CellReader:
                 reasons[row] = f"its quotes do not fit: {error}"
             table.append([*cells] if row not in reasons else [None] * width)
         columns = (pa.array(column, pa.string()) for column in zip(*table, strict=True))
-        self._add_events(rows, dict(zip(self._names, columns, strict=True)), leftovers, parsed)
+        self._add_events(rows, dict(zip(self.names, columns, strict=True)), leftovers, parsed)
 
     def _add_events(
         self, rows: Rows, raw: dict[str, pa.StringArray], leftovers: Leftovers, parsed: ParsedChunk
@@ -69,4 +69,4 @@ class CellReader:
         parsed.add(self._source, *event_batch(self._source, columns, rows, leftovers))
 
     def _describe_width(self, width: int) -> str:
-        return f"the line has {width} columns; {len(self._names)} are named"
+        return f"the line has {width} columns; {len(self.names)} are named"

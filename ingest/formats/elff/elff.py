@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
@@ -35,13 +34,17 @@ class ElffParser:
             self._reader.read(lines, parsed)
 
     def _split_at_directives(self, rows: Rows) -> Iterator[Rows]:
-        """Yields the lines between directives, and takes the columns of ``#Fields`` before each group."""
-        directives = np.flatnonzero(rows.octets[rows.starts] == _HASH)
-        for before, after in pairwise([-1, *directives.tolist(), len(rows)]):
-            if before >= 0 and (line := rows.line_at(before)).startswith(FIELDS):
+        """Yields the lines between changes of the columns, and takes the columns of ``#Fields`` before each group."""
+        is_directive = rows.octets[rows.starts] == _HASH
+        begin = 0
+        for at in np.flatnonzero(is_directive).tolist():
+            line = rows.line_at(at)
+            if line.startswith(FIELDS) and read_names(line) != self._reader.names:
+                yield rows.select(begin + np.flatnonzero(~is_directive[begin:at])).crop()
                 self._reader = self._open_reader(line)
-            if after > before + 1:
-                yield rows.select(slice(before + 1, after))
+                begin = at
+        lines = rows.select(begin + np.flatnonzero(~is_directive[begin:]))
+        yield lines.crop() if begin else lines
 
     def _open_reader(self, header: bytes) -> CellReader:
         return CellReader(self._source, self._dialect, read_names(header))

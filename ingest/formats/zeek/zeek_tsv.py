@@ -70,7 +70,8 @@ class ZeekTsvParser:
                 if header != self._header or header.fault != self._header.fault:
                     self._header, self._columns = header, None
             if after > before + 1:
-                yield rows.select(slice(before + 1, after))
+                lines = rows.select(slice(before + 1, after))
+                yield lines.crop() if len(comments) else lines
 
     def _open_columns(self) -> _ColumnReader | str:
         """Returns the reader of lines under the present header; a text with the reason if the header cannot be used."""

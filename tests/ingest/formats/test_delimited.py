@@ -157,3 +157,24 @@ def test_a_definition_that_a_format_does_not_understand_is_refused_with_the_plac
     with pytest.raises(DefinitionError) as error:
         define(**changed)
     assert told in str(error.value)
+
+
+@given(groups=st.lists(st.tuples(st.sampled_from(["date time c-ip", "c-ip date time"]), st.integers(0, 3)), max_size=8))
+def test_columns_may_change_and_come_again_in_an_extended_log(groups: list[tuple[str, int]]) -> None:
+    """Each line is read by the names before it, whether they are new or the same again."""
+    lines = ["#Software: Microsoft Internet Information Services 10.0", "#Fields: date time c-ip"]
+    expected: list[str] = []
+    for names, count in groups:
+        lines.append(f"#Fields: {names}")
+        for _ in range(count):
+            expected.append(f"192.0.2.{len(expected)}")
+            values = {"date": "2026-03-05", "time": "08:00:01", "c-ip": expected[-1]}
+            lines.append(" ".join(values[name] for name in names.split()))
+    data = "".join(line + "\n" for line in lines).encode()
+    loaded = parse("iis.access", data, b"#Fields: date time c-ip")
+    assert [row["c-ip"] for row in loaded.rows()] == expected
+    begins = [row["(offset)"] for row in loaded.rows()]
+    assert [
+        data[at:].split(b"\n")[0].count(address.encode()) for at, address in zip(begins, expected, strict=True)
+    ] == [1] * len(expected)
+    assert not loaded.rejected

@@ -59,22 +59,19 @@ def read_row(text: str, kind: Source) -> Row | None:
         event = json.loads(text)
     except ValueError:
         return None
-    if not isinstance(event.get("host"), str):
+    if "ts" not in event:
         return None
-    known = {f.name for f in kind.fields}
-    row: dict[str, Any] = {"ts": event["ts"] * 1_000_000, **{name: event[name] for name in ("host", "n", "text")}}
-    unknown: dict[str, Any] = {}
-    for name in (name for name in event if name in ("colour", "size")):
-        if name not in known:
-            unknown[name] = event[name]
-        elif isinstance(event[name], int):
-            row[name] = event[name]
-        else:
-            return None
-    if unknown:
+    types: Mapping[str, type] = {"host": str, "n": int, "text": str, "colour": int, "size": int}
+    known = [f.name for f in kind.fields if f.name in types]
+    row: dict[str, Any] = {"ts": event["ts"] * 1_000_000}
+    unknown = {name: value for name, value in event.items() if name != "ts" and name not in known}
+    misfits: dict[str, Any] = {}
+    for name in (name for name in known if name in event):
+        (row if isinstance(event[name], types[name]) else misfits)[name] = event[name]
+    if unknown or misfits:
         if kind.unknown_fields == "quarantine":
             return None
-        row["extra"] = json.dumps(unknown, separators=(",", ":"))
+        row["extra"] = json.dumps({**unknown, **misfits}, separators=(",", ":"))
     return tuple(row.get(name) for name in COLUMNS)
 
 

@@ -23,6 +23,13 @@ final class Arithmetic extends Expression {
   }
 
   @Override
+  void release() {
+    super.release();
+    left.release();
+    right.release();
+  }
+
+  @Override
   Column evaluate(FieldValues values, int[] rows, int count) throws IOException {
     Column one = left.evaluate(values, rows, count);
     Column two = right.evaluate(values, rows, count);

@@ -111,6 +111,21 @@ public final class Column {
     }
   }
 
+  /** Gives up all arrays; the next values get new ones. */
+  void release() {
+    valid = new boolean[0];
+    longs = new long[0];
+    doubles = new double[0];
+    bytes = new byte[0];
+    from = new int[0];
+    to = new int[0];
+    codes = null;
+    owners = null;
+    ownCodes = new int[0];
+    ownOwners = new int[0];
+    spread = new int[0];
+  }
+
   /** Leaves a position without a value. */
   public void setMissing(int position) {
     valid[position] = false;

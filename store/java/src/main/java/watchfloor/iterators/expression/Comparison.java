@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 
 /**
  * A comparison of two expressions. It holds of a row if it holds of any of its values, or of any pair of values if both
@@ -25,19 +26,34 @@ public final class Comparison {
   private final Expression left;
   private final Operator operator;
   private final Expression right;
+  private final BooleanSupplier isThrifty;
 
-  /** Makes a comparison. Throws IllegalArgumentException if the sides are of different types. */
-  public Comparison(Expression left, Operator operator, Expression right) {
+  /**
+   * Makes a comparison; if {@code isThrifty} says so, it keeps no buffers between two blocks.
+   *
+   * @throws IllegalArgumentException if the sides are of different types
+   */
+  public Comparison(Expression left, Operator operator, Expression right, BooleanSupplier isThrifty) {
     if (left.type() != right.type()) {
       throw new IllegalArgumentException("filter program: " + left.type() + " is compared with " + right.type());
     }
     this.left = left;
     this.operator = operator;
     this.right = right;
+    this.isThrifty = isThrifty;
   }
 
   /** Keeps those of the first {@code count} rows, ascending, of which it holds, and returns their number. */
   public int select(FieldValues values, int[] rows, int count) throws IOException {
+    int kept = selectRows(values, rows, count);
+    if (isThrifty.getAsBoolean()) {
+      left.release();
+      right.release();
+    }
+    return kept;
+  }
+
+  private int selectRows(FieldValues values, int[] rows, int count) throws IOException {
     Column one = left.evaluate(values, rows, count);
     Column two = right.evaluate(values, rows, count);
     if (one.owners != null && two.owners != null) {

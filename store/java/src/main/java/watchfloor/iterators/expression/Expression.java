@@ -14,6 +14,11 @@ public abstract class Expression {
     return out.type;
   }
 
+  /** Gives up the buffers of this expression and of those in it. */
+  void release() {
+    out.release();
+  }
+
   /** Returns the values in the first {@code count} rows. They change with the next call. */
   abstract Column evaluate(FieldValues values, int[] rows, int count) throws IOException;
 }

@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.zip.InflaterInputStream;
 import watchfloor.iterators.expression.text.Entropy;
@@ -35,6 +37,8 @@ public final class ExpressionReader {
   private static final int SUFFIXES = 2;
   /** The greatest number of bytes of a table. */
   private static final int MOST = 1 << 24;
+  /** The number of expressions that may keep their buffers, each as large as a column of a block. */
+  private static final int MOST_KEPT = 64;
 
   /** The tables that were read last: programs of one client have the same. */
   private static volatile Tables last = new Tables(new byte[0], null, null);
@@ -44,6 +48,8 @@ public final class ExpressionReader {
   private final Function<ByteBuffer, FieldPart> fields;
   private final int maxDepth;
   private Tables tables = new Tables(new byte[0], null, null);
+  /** The expressions by their bytes: equal ones are one, with one set of buffers. */
+  private final Map<ByteBuffer, Expression> known = new HashMap<>();
 
   /**
    * Makes a reader.
@@ -104,6 +110,18 @@ public final class ExpressionReader {
     if (depth > maxDepth) {
       throw new IllegalArgumentException("filter program: nested deeper than " + maxDepth);
     }
+    int from = in.position();
+    Expression expression = readNew(in, depth);
+    Expression first = known.putIfAbsent(in.duplicate().position(from).limit(in.position()), expression);
+    return first == null ? expression : first;
+  }
+
+  /** Returns whether there are so many expressions that each must give its buffers up after use. */
+  public boolean hasMany() {
+    return known.size() > MOST_KEPT;
+  }
+
+  private Expression readNew(ByteBuffer in, int depth) {
     int code = in.get();
     switch (code) {
       case FIELD:

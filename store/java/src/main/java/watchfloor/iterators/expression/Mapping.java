@@ -30,4 +30,10 @@ final class Mapping extends Expression {
     }
     return out;
   }
+
+  @Override
+  void release() {
+    super.release();
+    operand.release();
+  }
 }

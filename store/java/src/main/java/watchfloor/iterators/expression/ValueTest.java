@@ -1,6 +1,7 @@
 package watchfloor.iterators.expression;
 
 import java.io.IOException;
+import java.util.function.BooleanSupplier;
 
 /** A test of an expression's values. It holds of a row if it holds of any of its values. */
 public final class ValueTest {
@@ -15,11 +16,14 @@ public final class ValueTest {
 
   private final Expression expression;
   private final Test test;
+  private final BooleanSupplier isThrifty;
   private boolean[] results = new boolean[0];
 
-  public ValueTest(Expression expression, Test test) {
+  /** Makes a test; if {@code isThrifty} says so, it keeps no buffers between two blocks. */
+  public ValueTest(Expression expression, Test test, BooleanSupplier isThrifty) {
     this.expression = expression;
     this.test = test;
+    this.isThrifty = isThrifty;
   }
 
   /** Keeps those of the first {@code count} rows, ascending, of which it holds, and returns their number. */
@@ -42,6 +46,10 @@ public final class ValueTest {
         rows[kept++] = rows[row];
         last = row;
       }
+    }
+    if (isThrifty.getAsBoolean()) {
+      expression.release();
+      results = new boolean[0];
     }
     return kept;
   }

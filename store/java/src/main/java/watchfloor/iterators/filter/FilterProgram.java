@@ -237,7 +237,8 @@ public final class FilterProgram {
         throw new IllegalArgumentException("filter program: unknown comparison " + operator);
       }
       Expression left = expressions.read(in, depth + 1);
-      return new Comparison(left, Comparison.Operator.values()[operator], expressions.read(in, depth + 1));
+      Expression right = expressions.read(in, depth + 1);
+      return new Comparison(left, Comparison.Operator.values()[operator], right, expressions::hasMany);
     }
 
     /** Reads a condition on a field or on an expression. */
@@ -246,7 +247,7 @@ public final class FilterProgram {
         in.get();
         Expression expression = expressions.read(in, depth + 1);
         Condition condition = code == EXISTS ? ANY : condition(code);
-        return builder.computed(new ValueTest(expression, new EncodedTest(condition))::select);
+        return builder.computed(new ValueTest(expression, new EncodedTest(condition), expressions::hasMany)::select);
       }
       Kind kind = kind();
       String name = name();
