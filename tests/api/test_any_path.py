@@ -94,7 +94,7 @@ def test_commands_show_any_path_and_take_it_back(store_settings: Settings, folde
     assert status == 2 and ("cannot be read" in err or "no file fits this pattern" in err)
     Path(path).write_bytes(b"PK\x03\x04")
     status, _, err = run("load", shown, "--source", KIND.name)
-    assert status == 2 and f"{shown}: is compressed by zip" in err
+    assert status == 2 and f"{shown}: is a zip archive that is damaged or cut off" in err
 
 
 def test_a_failed_item_tells_any_path(store_settings: Settings, tmp_path: Path) -> None:
