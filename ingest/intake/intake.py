@@ -149,7 +149,11 @@ class Intake:
             return True
         if waiting is None:
             return False
-        return row.topic != self._producer.topic or (row.item.item_id, row.item.ticket) not in waiting()
+        if row.topic == self._producer.topic and (row.item.item_id, row.item.ticket) in waiting():
+            return False
+        # A worker may have ended the item since its row was read.
+        now = self._ledger.read_item(row.item)
+        return now is None or now.state != "done"
 
     def _scan_file(self, file: OpenLog, sniffed: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
         """Returns the file's identity and ranges, and the ledger's rows of its items."""

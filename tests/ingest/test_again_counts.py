@@ -39,6 +39,8 @@ def store(store_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 def definition(name: str, layout: str, unknown: str, *more: dict[str, Any], text_indexed: bool = False) -> Source:
+    """Returns a definition that rejects lines whose number or whose further fields are not of their types."""
+    required = {field["name"]: {"required": True} for field in ({"name": "n"}, *more)}
     fields = [
         {"name": "ts", "type": "time"},
         {"name": "host", "type": "string", "indexed": True},
@@ -49,7 +51,7 @@ def definition(name: str, layout: str, unknown: str, *more: dict[str, Any], text
     return parse_definition(
         {
             "name": f"test{RUN}.{name}_{layout}",
-            "parser": {"format": "json"},
+            "parser": {"format": "json", "fields": required},
             "timestamp": {"field": "ts"},
             "unknown_fields": unknown,
             "fields": [*fields, *more],
@@ -138,7 +140,8 @@ def test_fewer_events_than_before(
     everything = [row for path in (log, other) for row in expected_rows(path, lambda event: True, False)]
     assert_agree(store, kind, everything)
 
-    kind = store.catalog.register(definition(f"fewer_{shape}", layout, "extra", COLOUR, text_indexed=True))
+    changed = definition(f"fewer_{shape}", layout, "extra", COLOUR, text_indexed=True)
+    kind = store.catalog.register(changed, is_redefined=True)
     rows = expected_rows(log, lambda event: event.get("colour", 0) != "red", True) + everything[LINES:]
     for _ in range(2):
         result = load(settings, log, feed=kind.name, again=True)
@@ -156,7 +159,7 @@ def test_more_events_than_before(store_settings: Settings, store: Store, tmp_pat
     log = write_log(tmp_path / "some.log", lambda number: number % 4 if number % 25 else None)
     assert load(settings, log, feed=kind.name).events == LINES // 25
     assert_agree(store, kind, expected_rows(log, lambda event: "colour" not in event, True))
-    kind = store.catalog.register(definition("more", layout, "quarantine", COLOUR))
+    kind = store.catalog.register(definition("more", layout, "quarantine", COLOUR), is_redefined=True)
     assert load(settings, log, feed=kind.name, again=True).events == LINES
     assert_agree(store, kind, expected_rows(log, lambda event: True, True))
 
@@ -166,13 +169,13 @@ def test_retried_lines_stay_and_others_go(store_settings: Settings, store: Store
     settings, kind = own(store_settings, "stay"), store.catalog.register(definition("stay", layout, "extra"))
     log = write_log(tmp_path / "some.log", lambda number: "red" if number % 3 == 0 else None)
     text = log.read_text()
-    log.write_text(text.replace('"host":"h1"', '"host":17'))
+    log.write_text(text.replace('"host":"h1","n":', '"host":"h1","n":0.5'))
     odd = LINES // 5
     assert load(settings, log, feed=kind.name).quarantined == odd
     assert retry_lines(store, str(log)).events == 0
-    kind = store.catalog.register(definition("stay", layout, "extra", COLOUR))
+    kind = store.catalog.register(definition("stay", layout, "extra", COLOUR), is_redefined=True)
     assert load(settings, log, feed=kind.name, again=True).quarantined > odd
-    takes = expected_rows(log, lambda event: event["host"] != 17 and "colour" not in event, True)
+    takes = expected_rows(log, lambda event: event["host"] != "h1" and "colour" not in event, True)
     assert_agree(store, kind, takes)
     assert retry_lines(store, str(log)).events == 0
     assert_agree(store, kind, takes)

@@ -37,7 +37,8 @@ def test_an_uncounted_event_goes_with_its_line(
         store.catalog.register(model.make_definition(name, layout, "extra", ()))
 
         def change() -> None:
-            store.catalog.register(model.make_definition(name, layout, "extra", (model.COLOUR,)))
+            changed = model.make_definition(name, layout, "extra", (model.COLOUR,), required=("colour",))
+            store.catalog.register(changed, is_redefined=True)
 
         points.faults = [Fault("event", change=change)]
         load = Load(settings, [file.path], name, workers=0)

@@ -29,8 +29,11 @@ CHANGES = (COLOUR, SIZE, TEXT, INDEXED_SIZE)
 """The changes to a definition: a field is added, or one that may be there already is indexed."""
 
 
-def make_definition(name: str, layout: str, unknown: str, changes: tuple[Mapping[str, Any], ...]) -> Source:
-    """Returns the definition of a source after some of ``CHANGES``."""
+def make_definition(
+    name: str, layout: str, unknown: str, changes: tuple[Mapping[str, Any], ...], required: tuple[str, ...] = ()
+) -> Source:
+    """Returns the definition of a source after some of ``CHANGES``. A misfit of ``required`` fields rejects a line."""
+    rules = {"fields": {one: {"required": True} for one in required}} if required else {}
     fields: dict[str, Mapping[str, Any]] = {
         "ts": {"name": "ts", "type": "time"},
         "host": {"name": "host", "type": "string", "indexed": True, "ecs": "host.name"},
@@ -43,7 +46,7 @@ def make_definition(name: str, layout: str, unknown: str, changes: tuple[Mapping
     return parse_definition(
         {
             "name": name,
-            "parser": {"format": "json"},
+            "parser": {"format": "json", **rules},
             "timestamp": {"field": "ts"},
             "unknown_fields": unknown,
             "fields": list(fields.values()),
@@ -68,6 +71,8 @@ def read_row(text: str, kind: Source) -> Row | None:
     misfits: dict[str, Any] = {}
     for name in (name for name in known if name in event):
         (row if isinstance(event[name], types[name]) else misfits)[name] = event[name]
+    if any(kind.parser.get("fields", {}).get(name, {}).get("required") for name in misfits):
+        return None
     if unknown or misfits:
         if kind.unknown_fields == "quarantine":
             return None
