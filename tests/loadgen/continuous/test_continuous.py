@@ -238,7 +238,7 @@ def test_the_collector_writes_the_columns_of_the_original(
     out = tmp_path / "stats"
     until = time.monotonic() + 60
     numbers: dict[str, str] = {"TABLE_RECS": "0", "TABLET_SERVERS": "0"}
-    # The manager asks the tablet servers every few seconds, and lists one that another test has killed for half a minute.
+    # The manager asks the servers every few seconds, and lists one that another test has killed for half a minute.
     while (int(numbers["TABLE_RECS"]) < SMALL.entries or numbers["TABLET_SERVERS"] != "1") and time.monotonic() < until:
         arguments = ["stats", "--table", table.name, "--interval", "0.2", "--samples", "2", "--out", str(out)]
         assert main(arguments) == 0
