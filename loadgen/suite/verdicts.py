@@ -39,6 +39,7 @@ CORRECTNESS_METRICS = frozenset(
         "odd_lines_taken",
         "right_lines_kept",
         "differences",
+        "unfit_lines",
         "ycsb_failed",
     }
 )
