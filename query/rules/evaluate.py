@@ -70,6 +70,7 @@ class RuleEvaluator:
         values = self._list_distinct(name, lowered)
         results = np.zeros(len(values) + 1, bool)  # the last is that of null
         results[:-1] = _test_values(values, test, self._types)
+        results[-1] = isinstance(test, f.Compare) and test.op == "!="
         return results[self._places[name]]
 
     def _list_distinct(self, name: str, lowered: bool) -> pa.Array:

@@ -84,8 +84,10 @@ def _test_distinct_rows(table: pa.Table, tree: f.ExpressionTest, types: Types) -
     """Returns as ``_test_expression`` does, for an expression on one field of strings; tests each distinct one once."""
     (name,) = f.list_fields(tree)
     encoded = table.column(name).combine_chunks().dictionary_encode()
-    results = _test_expression(pa.table({name: encoded.dictionary}), tree, types)
-    return _to_mask(pa.array(results).take(encoded.indices))
+    # The last one stands for rows without a value, for which a condition such as != holds.
+    distinct = pa.concat_arrays([encoded.dictionary, pa.nulls(1, encoded.dictionary.type)])
+    results = _test_expression(pa.table({name: distinct}), tree, types)
+    return results[pc.fill_null(encoded.indices, len(distinct) - 1).to_numpy(zero_copy_only=False)]
 
 
 def _to_mask(values: pa.Array | pa.ChunkedArray) -> np.ndarray:
