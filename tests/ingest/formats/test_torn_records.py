@@ -6,7 +6,7 @@ In `make test`: it needs no servers.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any
@@ -71,6 +71,9 @@ SITE = records(["curl/8.0", "Mozilla/5.0 (X11)"], site="www.shop.example:443 ")
 TIMED = records(["curl/8.0", "Mozilla/5.0 (X11)"], behind=' "192.0.2.99" 0.125')
 
 
+TORN_TIMED = Record("192.0.2.1", "-", 1, "/", 200, "curl/8.0", behind=' "192.0.2.99" 0.125')
+
+
 def is_client(text: str) -> bool:
     """Returns True if a text is an address, or a name whose last label is no number."""
     try:
@@ -118,6 +121,7 @@ def test_so_it_is_with_a_site_before_the_client(torn: Record, whole: Record, pla
 
 @given(TIMED, TIMED, st.integers(0, 150))
 @settings(max_examples=300)
+@example(replace(TORN_TIMED, client="2001:db8::17"), replace(TORN_TIMED, second=2), 11)
 def test_so_it_is_with_fields_behind_the_user_agent(torn: Record, whole: Record, place: int) -> None:
     check_torn("web.timed", torn, whole, place)
 
