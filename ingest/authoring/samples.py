@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from watchfloor.ingest.columns.scalars import Unfit, parse_ip
+from watchfloor.ingest.columns.scalars import parse_ip
 from watchfloor.ingest.formats.delimited.dialect import Dialect
 from watchfloor.ingest.formats.json.json_values import decode_records
 from watchfloor.ingest.formats.syslog.context import FAMILY
@@ -17,6 +17,8 @@ from watchfloor.ingest.formats.syslog.header import split_lines
 from watchfloor.ingest.mapping.pairs import PairStyle, split_pairs
 from watchfloor.ingest.mapping.patterns import NamedPatterns
 from watchfloor.schema.errors import InputFileError
+
+from .value_types import can_parse
 
 _MOST_DEPTH = 8
 _ABSENT = ("", "-")
@@ -148,15 +150,9 @@ def _find_width(dialect: Dialect, lines: Sequence[bytes]) -> int:
 
 def _is_header(cells: Sequence[str]) -> bool:
     """Returns True if the cells are names: none is empty, a number or an address, and none comes twice."""
-    return len(set(cells)) == len(cells) and all(any(c.isalpha() for c in cell) and not _is_ip(cell) for cell in cells)
-
-
-def _is_ip(text: str) -> bool:
-    try:
-        parse_ip(text)
-    except Unfit:
-        return False
-    return True
+    return len(set(cells)) == len(cells) and all(
+        any(c.isalpha() for c in cell) and not can_parse(cell, parse_ip) for cell in cells
+    )
 
 
 def _list_texts(column: pa.StringArray) -> list[str | None]:

@@ -69,7 +69,7 @@ def find_text_type(name: str, texts: Sequence[str]) -> ValueType:
     if _fits(texts, _parse_whole):
         return _find_number_type(name, [int(text) for text in texts if _WHOLE.fullmatch(text)])
     if _fits(texts, parse_float) and not any(re.fullmatch(r"-?0[0-9]+", text) for text in texts):
-        if time_format := _find_epoch(name, [float(text) for text in texts if _is_fit(text, parse_float)]):
+        if time_format := _find_epoch(name, [float(text) for text in texts if can_parse(text, parse_float)]):
             return ValueType(FieldType.TIME, time_format=time_format)
         return ValueType(FieldType.FLOAT)
     words = {text.lower() for text in texts}
@@ -111,7 +111,7 @@ def find_time_format(texts: Sequence[str]) -> str:
         return ""
     for time_format in TIME_FORMATS:
         parse = time_parser(time_format)
-        if _is_fit(texts[0], parse) and _fits(texts, parse):
+        if can_parse(texts[0], parse) and _fits(texts, parse):
             return time_format
     return ""
 
@@ -150,7 +150,8 @@ def _parse_whole(text: str) -> int:
     return parse_int(text)
 
 
-def _is_fit(text: str, parse: Callable[[str], Any]) -> bool:
+def can_parse(text: str, parse: Callable[[str], Any]) -> bool:
+    """Returns True if a parser takes a text."""
     try:
         parse(text)
     except Unfit:
@@ -160,4 +161,4 @@ def _is_fit(text: str, parse: Callable[[str], Any]) -> bool:
 
 def _fits(texts: Sequence[str], parse: Callable[[str], Any]) -> bool:
     """Returns True if nearly all texts can be parsed."""
-    return sum(_is_fit(text, parse) for text in texts) >= _ENOUGH * len(texts)
+    return sum(can_parse(text, parse) for text in texts) >= _ENOUGH * len(texts)
