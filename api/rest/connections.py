@@ -139,10 +139,9 @@ def guard_connections(server: Any, limits: RestLimits) -> Iterator[None]:
 
     def look_after() -> None:
         while not left.wait(GUARD_SECONDS):
-            for connection, fault in _find_faults(server, limits.stalled_seconds):
-                log.info("a connection of %s is closed: %s", connection.addr[0], fault)
-                # Only the server's own thread may close a connection.
-                server.trigger.pull_trigger(connection.handle_close)
+            # The server's own thread looks and closes, because it is the one that receives: what it finds of a
+            # connection still holds when it closes it.
+            server.trigger.pull_trigger(lambda: _close_faulty(server, limits.stalled_seconds))
 
     thread = threading.Thread(target=look_after, name="connections", daemon=True)
     thread.start()
@@ -151,6 +150,12 @@ def guard_connections(server: Any, limits: RestLimits) -> Iterator[None]:
     finally:
         left.set()
         thread.join()
+
+
+def _close_faulty(server: Any, stalled_seconds: float) -> None:
+    for connection, fault in _find_faults(server, stalled_seconds):
+        log.info("a connection of %s is closed: %s", connection.addr[0], fault)
+        connection.handle_close()
 
 
 def _find_faults(server: Any, stalled_seconds: float) -> Iterator[tuple[ClientConnection, str]]:

@@ -49,12 +49,12 @@ class Jobs:
         return dict(answer.json)
 
     def begin(self, layout: str) -> str:
-        """Starts a job that runs for long, and returns its ID once it has rows."""
+        """Starts a job that runs for long, and returns its ID once it has rows and says what it covers."""
         body = {"source": name_source(layout), "scheme": "batched-scan", "batching": SLOWLY, "wait": 0}
         body["until"] = format_micros(to_micros(TIMES[-1]) + 1)  # no batch is empty
         job = str(self.ask("POST", body=body)["job"])
         deadline = time.monotonic() + 30
-        while not self.ask("GET", f"/{job}")["rows"]:
+        while not (told := self.ask("GET", f"/{job}"))["rows"] or "covered_since" not in told:
             assert time.monotonic() < deadline
         return job
 

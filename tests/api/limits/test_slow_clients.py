@@ -21,6 +21,7 @@ from rest_fakes import BEARER, GOOD, SOURCE, TOKEN, FakeService, FakeServices, F
 from served import serve_app
 from slow_readers import ask_rest, connect_slow_reader
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
 
 from watchfloor.api.rest import connections, event_loop
 from watchfloor.api.rest.app import create_app
@@ -154,6 +155,17 @@ def test_slow_clients_delay_nobody(service: FakeService, services: FakeServices)
             half.sendall(b"POST /api/v1/query HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
         service.batches = [events(0, 1)]
         assert median(time_query() for _ in range(20)) - quiet < 0.1
+
+
+def test_a_request_is_not_late_while_the_server_takes_it(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    receive = HTTPRequestParser.received
+
+    def receive_slowly(parser: HTTPRequestParser, data: bytes) -> int:
+        time.sleep(3 * connections.GUARD_SECONDS)
+        return int(receive(parser, data))
+
+    monkeypatch.setattr(HTTPRequestParser, "received", receive_slowly)
+    assert get(port, "/healthz") == 200
 
 
 def has_ended_after(half: socket.socket, more: bytes) -> bool:

@@ -140,8 +140,9 @@ def used() -> float:
 def test_the_meter_counts_what_the_machine_spends(tmp_path: Path) -> None:
     with CpuMeter(Settings(home=tmp_path)) as meter:
         since, before = time.time(), used()
-        while used() - before < 0.5:
+        while used() - before < 3:
             pass
         until, spent = time.time(), used() - before
-    assert meter.measure_between(since, until)[MACHINE] == pytest.approx(spent, abs=0.1)
+    # Between two samples the meter takes the pace for even, which that of other processes is not.
+    assert meter.measure_between(since, until)[MACHINE] == pytest.approx(spent, rel=0.25)
     assert meter.measure_between(until, until)[MACHINE] == 0

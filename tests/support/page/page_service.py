@@ -11,7 +11,7 @@ from typing import Any
 
 from browser import watch_errors
 from ingest_support import RUN, load, own
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from rest_fakes import read_lines
 from served import AnyToken, serve_app
 
@@ -23,6 +23,9 @@ from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
+
+# A browser beside tests and servers on few processors has moments of seconds.
+expect.set_options(timeout=15_000)
 
 EVENTS = 30_000
 START = 1_772_323_200  # 2026-03-01T00:00Z

@@ -44,11 +44,14 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   );
   const scroller = h("div", { class: "table", onkeydown: press, onclick: click, onfocusin: activate }, grid);
   const paint = everyFrame(render);
+  /** Makes all rows anew: at once where one has the focus, so that no key goes to a page without it. */
   const repaint = () => {
-    isAwaited ||= body.contains(document.activeElement);
+    const hadFocus = body.contains(document.activeElement);
+    isAwaited ||= hadFocus;
     for (const row of shown.values()) row.remove();
     shown.clear();
-    paint();
+    if (hadFocus) render();
+    else paint();
   };
   const options = () => ({
     count: rows.length,
@@ -215,6 +218,15 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
     cell.focus({ preventScroll: true });
   }
 
+  function show(next, isOther) {
+    rows = next;
+    grid.setAttribute("aria-rowcount", String(rows.length + 1));
+    virtualizer.setOptions(options());
+    virtualizer._willUpdate();
+    if (isOther) repaint();
+    else paint();
+  }
+
   preferences.subscribe(repaint);
   return {
     element: scroller,
@@ -226,21 +238,14 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
     },
     /** Shows other rows, from the first one on. */
     setRows(next) {
-      rows = next;
       Object.assign(active, { row: 0, column: 0 });
       marked = -1;
       scroller.scrollTop = 0;
-      repaint();
-      this.update(next);
+      show(next, true);
     },
     /** Rows were added: to the same array behind those that it had, or in another one. */
     update(next) {
-      if (next !== rows) repaint();
-      rows = next;
-      grid.setAttribute("aria-rowcount", String(rows.length + 1));
-      virtualizer.setOptions(options());
-      virtualizer._willUpdate();
-      paint();
+      show(next, next !== rows);
     },
     setColumns(next) {
       columns = next;
