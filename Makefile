@@ -12,7 +12,7 @@ setup:
 demo: setup
 	$(BIN)/watchfloor demo $(LOGS)
 
-# SUITE=all runs the tests of `make soak` too, on the same stacks.
+# SUITE=all runs most tests of `make soak` too, on the same stacks: what continuous integration has time for.
 test: setup
 	@tests/run.sh $(SUITE) $(TESTS)
 

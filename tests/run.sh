@@ -1,8 +1,7 @@
 #!/bin/sh
 # Runs tests with pytest, three processes at a time: `quick` those of `make test`, with JUnit's of store/java beside
-# them; `soak` those of `make soak`, which are marked so; `all` both, which share their stacks, without the short forms of
-# tests that draw the same at length, without the pictures of the page, and without Sigma's rules for Windows. Further
-# arguments go to pytest.
+# them; `soak` those of `make soak`, which are marked so; `all` both, which share their stacks, without those that
+# tests/left_to_soak.txt names. Further arguments go to pytest.
 set -eu
 cd "$(dirname "$0")/.."
 suite=$1
@@ -16,12 +15,9 @@ quick) chosen="not soak" ;;
 soak) chosen="soak" ;;
 all)
     chosen=""
-    oracle=tests/query/test_oracle.py
-    set -- --ignore tests/query/stats/test_stats_oracle.py --ignore tests/ingest/exact/test_exact.py \
-        --ignore tests/api/page/test_screenshots.py --ignore tests/api/fuzz/test_fuzzed_requests.py \
-        --ignore tests/schema/filter/sigma/test_sigma_windows.py \
-        --deselect $oracle::test_every_operator_on_every_type --deselect $oracle::test_filters_of_any_shape_on_real_logs \
-        --deselect $oracle::test_enough_was_asked "$@"
+    for left in $(grep -v '^#' tests/left_to_soak.txt); do
+        set -- --deselect "$left" "$@"
+    done
     ;;
 *)
     echo "no suite is named $suite; there are quick, soak and all" >&2
