@@ -28,6 +28,7 @@ from watchfloor.api.cli.terminal.command_group import (
 from watchfloor.api.cli.terminal.parser import CommandParser
 from watchfloor.api.formats.visible import escape_line_controls
 from watchfloor.schema.errors import OperatorError, UserError, WatchfloorError
+from watchfloor.store.runtime.lean_process import leave_out_pandas
 
 COMMANDS_FOLDER = "watchfloor.api.cli.commands"
 ENTRY_POINTS = "watchfloor.commands"
@@ -84,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Without ``argv`` it reads the process's arguments, and if the command has started a JVM, it ends the process.
     """
+    if argv is None:
+        leave_out_pandas()
     args = CommandLine(find_groups()).parse(sys.argv[1:] if argv is None else argv)
     _configure_logging(args.verbose)
     try:

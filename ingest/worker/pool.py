@@ -127,7 +127,7 @@ class WorkerPool:
             output = open_private(self._log_file, "ab")
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", "watchfloor.ingest.worker.worker"],
+                [sys.executable, "-m", "watchfloor.ingest.worker"],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,

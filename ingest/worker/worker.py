@@ -5,7 +5,7 @@
 
 In bulk mode the next item is read while the files made of the one before are imported (session_pool.py).
 
-Started by ``pool.py`` as ``python -m watchfloor.ingest.worker.worker`` with its settings on standard input, which
+Started by ``pool.py`` as ``python -m watchfloor.ingest.worker`` with its settings on standard input, which
 stays open: when the pool dies the input ends, and the worker stops too.
 """
 
@@ -29,7 +29,6 @@ from watchfloor.store.runtime.metrics_port import serve_metrics
 
 from .claim import ClaimPolicy
 from .item_handler import ItemHandler
-from .process import run_process
 from .session import WorkerSession
 from .session_pool import SessionPool
 
@@ -87,7 +86,3 @@ def _handle_delivery(
             log.warning("%s", error)
     elif not stop.is_set():
         queue.defer(delivery, DEFER_SECONDS)
-
-
-if __name__ == "__main__":
-    run_process(run_worker)

@@ -29,7 +29,7 @@ def find_workers() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children():
         try:
-            if "watchfloor.ingest.worker.worker" in process.cmdline():
+            if "watchfloor.ingest.worker" in process.cmdline():
                 found.append(process)
         except psutil.Error:
             continue

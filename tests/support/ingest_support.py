@@ -228,7 +228,7 @@ def workers_of(settings: Settings) -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # It may have ended since.
-            if child.is_running() and "watchfloor.ingest.worker.worker" in child.cmdline():
+            if child.is_running() and "watchfloor.ingest.worker" in child.cmdline():
                 found.append(child)
     return found
 
