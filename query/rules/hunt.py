@@ -21,9 +21,12 @@ from watchfloor.query.texts.event_ids import ID_COLUMN
 from watchfloor.query.texts.json_objects import encode_objects
 from watchfloor.schema.field import ARROW_TYPES, FieldType
 from watchfloor.schema.filter.json_form import to_json
+from watchfloor.schema.filter.sigma.correlations.model import Correlation
 from watchfloor.schema.filter.sigma.rule_file import RuleInfo
 from watchfloor.schema.filter.tree import Filter
 
+from .correlations.correlate import CorrelationMatch, find_correlation_matches
+from .correlations.kept_matches import KeptMatches
 from .evaluate import RuleEvaluator
 from .packing import PackedRule, RulePack
 
@@ -70,8 +73,8 @@ class Hunt:
     """A run of rules over [since, until) (µs; None leaves an end open).
 
     ``limit`` is the largest number of matches of a rule that are told; all are counted. Iterating yields batches of
-    ``MATCHES``, each of one rule and source. ``done`` is the number of packs that are through, ``events`` the
-    number of events that were read.
+    ``MATCHES``, each of one rule and source, and at the end those of correlations. ``done`` is the number of packs that
+    are through, ``events`` the number of events that were read.
     """
 
     def __init__(
@@ -81,10 +84,13 @@ class Hunt:
         since: int | None = None,
         until: int | None = None,
         limit: int | None = None,
+        correlations: Sequence[Correlation] = (),
     ) -> None:
         self.packs, self.done, self.events = packs, 0, 0
-        self.counts = {rule.info.place: RuleCount(rule.info) for pack in packs for rule in pack.rules}
+        told = [rule.info for pack in packs for rule in pack.rules if rule.told]
+        self.counts = {info.place: RuleCount(info) for info in (*told, *(one.info for one in correlations))}
         self.seconds = 0.0
+        self._correlations, self._kept = correlations, KeptMatches()
         self._service, self._since, self._until, self._limit = service, since, until, limit
 
     def estimate_cost(self) -> HuntCost:
@@ -111,6 +117,11 @@ class Hunt:
             finally:
                 result.close()
             self.done += 1
+        sources = {pack.source.name: pack.source for pack in self.packs}
+        for correlation in self._correlations:
+            found = self._count_correlation(correlation, [*find_correlation_matches(correlation, self._kept, sources)])
+            if found:
+                yield _make_correlation_matches(correlation.info, found)
         self.seconds = time.perf_counter() - started
 
     def _make_request(self, pack: RulePack) -> QueryRequest:
@@ -133,7 +144,9 @@ class Hunt:
             evaluator = everywhere if start is None else RuleEvaluator(whole.take(rows).combine_chunks(), types)
             for rule in rules:
                 found = rows[evaluator.find_rows(rule.rest)]
-                if len(shown := self._count_matches(pack, rule, batch, found)):
+                if rule.kept is not None and len(found):
+                    self._kept.add(rule.info.place, pack.source, sorted(rule.kept), batch.take(pa.array(found)))
+                if rule.told and len(shown := self._count_matches(pack, rule, batch, found)):
                     told.append((rule, shown))
         if told:
             events = self._read_whole(pack, batch, np.unique(np.concatenate([rows for _, rows in told])))
@@ -176,6 +189,43 @@ class Hunt:
         count.newest = bounds["max"] if count.newest is None else max(count.newest, bounds["max"])
         return rows[:room]
 
+    def _count_correlation(self, correlation: Correlation, found: list[CorrelationMatch]) -> list[CorrelationMatch]:
+        """Counts the matches of a correlation, and returns those that are to be told, newest first."""
+        if not found:
+            return found
+        found.sort(key=lambda match: (-match.time, match.id))
+        count = self.counts[correlation.info.place]
+        count.matches += len(found)
+        count.newest, count.oldest = found[0].time, found[-1].time
+        for name in sorted({name for match in found for name in match.sources}):
+            count.sources[name] = sum(name in match.sources for match in found)
+        return found if self._limit is None else found[: self._limit]
+
+
+def _make_correlation_matches(info: RuleInfo, found: Sequence[CorrelationMatch]) -> pa.RecordBatch:
+    """Returns the matches of a correlation; the event is an object that describes the group and its matches."""
+    many = len(found)
+    columns = [
+        pa.array([match.time for match in found], pa.int64()).cast(ARROW_TYPES[FieldType.TIME]),
+        *_repeat_info(info, many),
+        pa.array([",".join(match.sources) for match in found], pa.string()),
+        pa.array([match.id for match in found], pa.string()),
+        pa.ExtensionArray.from_storage(
+            MATCHES.field("event").type, pa.array([match.to_json() for match in found], pa.string())
+        ),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=MATCHES)
+
+
+def _repeat_info(info: RuleInfo, many: int) -> list[pa.Array]:
+    """Returns the columns of matches that describe their rule."""
+    return [
+        pa.repeat(info.title, many),
+        pa.repeat(info.level, many),
+        pa.repeat(info.id, many),
+        pa.array([list(info.tags)] * many, pa.list_(pa.string())),
+    ]
+
 
 def _make_matches(pack: RulePack, rule: PackedRule, events: pa.RecordBatch) -> pa.RecordBatch:
     """Returns the matches of a rule that some events are."""
@@ -183,10 +233,7 @@ def _make_matches(pack: RulePack, rule: PackedRule, events: pa.RecordBatch) -> p
     objects = encode_objects(events.select([name for name in events.schema.names if name != ID_COLUMN]))
     columns = [
         events.column(pack.source.time_field),
-        pa.repeat(info.title, many),
-        pa.repeat(info.level, many),
-        pa.repeat(info.id, many),
-        pa.array([list(info.tags)] * many, pa.list_(pa.string())),
+        *_repeat_info(info, many),
         pa.repeat(pack.source.name, many),
         events.column(ID_COLUMN),
         pa.ExtensionArray.from_storage(MATCHES.field("event").type, objects),

@@ -6,24 +6,33 @@ source do, the query asks for these alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from watchfloor.schema.filter import tree as f
 from watchfloor.schema.filter.sigma.convert import ConvertedRule
+from watchfloor.schema.filter.sigma.correlations.model import Correlation
 from watchfloor.schema.filter.sigma.logic import join_all, join_any
 from watchfloor.schema.filter.sigma.rule_file import RuleInfo
 from watchfloor.schema.source import Source
 
+from .correlations.kept_matches import list_kept_fields
+
 
 @dataclass(frozen=True)
 class PackedRule:
-    """A rule of a pack, as the condition at its beginning and the rest; None stands for all events."""
+    """A rule of a pack, as the condition at its beginning and the rest; None stands for all events.
+
+    ``kept`` are the fields that correlations read of its matches; None if there is no such correlation. ``told`` says
+    whether its matches are told by themselves.
+    """
 
     info: RuleInfo
     start: f.Filter | None
     rest: f.Filter | None
+    kept: frozenset[str] | None = None
+    told: bool = True
 
 
 @dataclass(frozen=True)
@@ -43,25 +52,35 @@ class RulePack:
     def columns(self) -> tuple[str, ...]:
         """The fields that the rules need, and the time."""
         trees = [tree for rule in self.rules for tree in (rule.start, rule.rest) if tree is not None]
-        named = set().union(*map(f.list_fields, trees))
+        named = set().union(*map(f.list_fields, trees), *(rule.kept or () for rule in self.rules))
         return tuple(
             field.name for field in self.source.fields if field.name in named or field.name == self.source.time_field
         )
 
 
-def pack_rules(rules: Iterable[ConvertedRule]) -> list[RulePack]:
+def pack_rules(rules: Iterable[ConvertedRule], correlations: Sequence[Correlation] = ()) -> list[RulePack]:
     """Returns the packs of all sources of some rules.
 
-    A rule that comes again, with the same ID and filter, is left out.
+    A rule that comes again, with the same ID and filter, is left out. A rule that a correlation names is told by itself
+    only if a correlation says so.
     """
+    kept = list_kept_fields(correlations)
+    shown = {rule.info.place for one in correlations if one.tells_members for rule, _ in one.list_rules()}
     by_source: dict[str, tuple[Source, list[PackedRule]]] = {}
     seen: set[tuple[str, str, f.Filter | None]] = set()
     for rule in rules:
+        place = rule.info.place
         for one in rule.filters:
             key = (rule.info.id, one.source.name, one.tree)
-            if key not in seen:
+            if key not in seen or place in kept:
                 seen.add(key)
-                packed = PackedRule(rule.info, *_split_tree(one.tree))
+                fields = kept.get(place, {}).get(one.source.name)
+                packed = PackedRule(
+                    rule.info,
+                    *_split_tree(one.tree),
+                    kept=None if fields is None else frozenset(fields),
+                    told=place not in kept or place in shown,
+                )
                 by_source.setdefault(one.source.name, (one.source, []))[1].append(packed)
     return [RulePack(source, tuple(found)) for _, (source, found) in sorted(by_source.items())]
 

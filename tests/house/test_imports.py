@@ -35,6 +35,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "schema/filter/expressions",
         "schema/filter",
         "schema/filter/sigma",
+        "schema/filter/sigma/correlations",
         "schema/lists",
         "schema/stats",
         "schema/settings",
@@ -107,6 +108,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "query/sorting",
         "query/finding",
         "query",
+        "query/rules/correlations",
         "query/rules",
     ),
     "api": (

@@ -13,7 +13,9 @@ from watchfloor.api.cli.terminal.rows import add_format, add_range, default_form
 if TYPE_CHECKING:
     from watchfloor.query.service import QueryService
     from watchfloor.schema.filter.sigma.convert import ConvertedRule, SourceFilter
-    from watchfloor.schema.filter.sigma.rule_file import RuleEntry
+    from watchfloor.schema.filter.sigma.correlations.model import Correlation
+    from watchfloor.schema.filter.sigma.correlations.rule_set import RuleSet
+    from watchfloor.schema.filter.sigma.rule_file import RuleInfo
     from watchfloor.schema.source import Source
 
 POSITION = 65
@@ -87,10 +89,11 @@ def hunt_rules(args: Namespace) -> int:
 
 def check_rules(args: Namespace) -> int:
     """Prints for each rule whether it can be run; the exit status is PARTLY if one cannot."""
+    from watchfloor.schema.filter.sigma.correlations.rule_set import convert_rules
     from watchfloor.schema.filter.sigma.rule_file import read_rules
 
     known = _read_sources(args)
-    rows = [_check_entry(entry, known) for entry in read_rules(args.rules)]
+    rows = [_check_rule(info, found) for info, found in convert_rules(read_rules(args.rules), known).outcomes]
     converted = sum(row["converted"] for row in rows)
     print_rows([row for row in rows if not (args.failed and row["converted"])], CHECK_COLUMNS, args.format)
     share = f" ({converted / len(rows):.1%})" if rows else ""
@@ -100,36 +103,36 @@ def check_rules(args: Namespace) -> int:
 
 def explain_rules(args: Namespace) -> int:
     """Prints the filters of rules; the exit status is PARTLY if a rule has none."""
+    from watchfloor.schema.filter.sigma.correlations.rule_set import convert_rules
     from watchfloor.schema.filter.sigma.rule_file import read_rules
 
     known = _read_sources(args)
-    entries = list(read_rules(args.rules))
+    rules = convert_rules(read_rules(args.rules), known)
     if args.plan:
         with open_service(args) as service:
-            return _print_explanations(entries, known, args, service)
-    return _print_explanations(entries, known, args, None)
+            return _print_explanations(rules, args, service)
+    return _print_explanations(rules, args, None)
 
 
-def _print_explanations(
-    entries: Iterable[RuleEntry], known: Mapping[str, Source], args: Namespace, service: QueryService | None
-) -> int:
-    from watchfloor.api.cli.sigma.rules import convert_entry
-    from watchfloor.schema.errors import RuleError
-
-    status = OK
-    for number, entry in enumerate(entries):
-        about = ", ".join(filter(None, (entry.info.level, entry.info.id, entry.info.place)))
-        print(f"{chr(10) if number else ''}{entry.info.title} ({about})")
-        try:
-            for line in _list_explanation(convert_entry(entry, known), args, service):
-                print(f"  {line}")
-        except RuleError as error:
-            status = PARTLY
-            print(f"  cannot be run: {error}")
-    return status
+def _print_explanations(rules: RuleSet, args: Namespace, service: QueryService | None) -> int:
+    for number, (info, found) in enumerate(rules.outcomes):
+        about = ", ".join(filter(None, (info.level, info.id, info.place)))
+        print(f"{chr(10) if number else ''}{info.title} ({about})")
+        lines = [f"cannot be run: {found}"] if isinstance(found, str) else _list_explanation(found, args, service)
+        for line in lines:
+            print(f"  {line}")
+    return PARTLY if rules.failed else OK
 
 
-def _list_explanation(rule: ConvertedRule, args: Namespace, service: QueryService | None) -> Iterable[str]:
+def _list_explanation(
+    rule: ConvertedRule | Correlation, args: Namespace, service: QueryService | None
+) -> Iterable[str]:
+    from watchfloor.api.cli.sigma.rules import describe_correlation
+    from watchfloor.schema.filter.sigma.correlations.model import Correlation
+
+    if isinstance(rule, Correlation):
+        yield from describe_correlation(rule)
+        return
     for one in rule.filters:
         yield one.source.name
         yield f"  {one.text or 'all events'}"
@@ -152,18 +155,14 @@ def _explain_plan(one: SourceFilter, args: Namespace, service: QueryService) -> 
         return [f"no plan: {error}"]
 
 
-def _check_entry(entry: RuleEntry, known: Mapping[str, Source]) -> dict[str, Any]:
+def _check_rule(info: RuleInfo, found: ConvertedRule | Correlation | str) -> dict[str, Any]:
     """Returns the row of a rule: its sources, or the reason why it has none."""
-    from watchfloor.api.cli.sigma.rules import convert_entry
-    from watchfloor.schema.errors import RuleError
+    from watchfloor.api.cli.sigma.rules import list_sources
 
-    info = entry.info
     row = {"file": info.place, "title": info.title, "id": info.id, "level": info.level}
-    try:
-        rule = convert_entry(entry, known)
-    except RuleError as error:
-        return {**row, "converted": False, "reason": str(error)}
-    return {**row, "converted": True, "sources": ", ".join(one.source.name for one in rule.filters)}
+    if isinstance(found, str):
+        return {**row, "converted": False, "reason": found}
+    return {**row, "converted": True, "sources": list_sources(found)}
 
 
 def _read_sources(args: Namespace) -> Mapping[str, Source]:

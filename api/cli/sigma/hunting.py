@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -16,15 +16,17 @@ from watchfloor.api.cli.terminal.rows import print_rows
 from watchfloor.api.formats.writers import Writer, open_output, open_writer
 from watchfloor.api.requests import parse_time_range
 from watchfloor.query.rules.hunt import Hunt, HuntCost, RuleCount
-from watchfloor.query.rules.packing import pack_rules
+from watchfloor.query.rules.packing import RulePack, pack_rules
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.filter.sigma.rule_file import RuleInfo
+from watchfloor.schema.filter.sigma.correlations.model import Correlation
+from watchfloor.schema.filter.sigma.correlations.rule_set import RuleSet, convert_rules
+from watchfloor.schema.filter.sigma.rule_file import RuleInfo, read_rules
+from watchfloor.schema.source import Source
 from watchfloor.schema.text import format_duration, format_number
 from watchfloor.schema.times import format_micros
 
 from .report import write_report
-from .rules import convert_rules
 
 LINE_SECONDS = 5.0
 LEVELS = ("critical", "high", "medium", "low", "informational")
@@ -52,15 +54,12 @@ def open_hunt(args: Namespace, limit: int | None) -> Iterator[OpenHunt]:
     since, until = parse_time_range(args.since, args.until)
     with open_store(read_settings(args)) as store:
         known = store.catalog.read_sources()
-        converted, failed = convert_rules(args.rules, known)
-        # A source may stand for one that comes with its first events; only those of the store can be read.
-        ready = [rule for rule in converted if any(one.source.name in known for one in rule.filters)]
-        failed += [(rule.info, "the store has no events of its sources") for rule in converted if rule not in ready]
-        packs = [pack for pack in pack_rules(ready) if pack.source.name in known]
-        _tell_failed(len(ready), failed)
+        rules = convert_rules(read_rules(args.rules), known)
+        packs, correlations, failed = pack_known_rules(rules, known)
+        _tell_failed(len(rules.outcomes), failed)
         if not packs:
             raise UserError("no rule can be run: `watchfloor sigma check RULES --store` tells why of each")
-        hunt = Hunt(QueryService(store), packs, since, until, limit)
+        hunt = Hunt(QueryService(store), packs, since, until, limit, correlations)
         cost = hunt.estimate_cost()
         print_message(_describe_cost(cost, hunt))
         if args.max_seconds is not None and cost.seconds > args.max_seconds:
@@ -69,6 +68,21 @@ def open_hunt(args: Namespace, limit: int | None) -> Iterator[OpenHunt]:
                 f"time range with --since and --until"
             )
         yield OpenHunt(hunt, failed, cost)
+
+
+def pack_known_rules(
+    rules: RuleSet, known: Mapping[str, Source]
+) -> tuple[list[RulePack], list[Correlation], list[tuple[RuleInfo, str]]]:
+    """Returns the packs and the correlations of rules that have sources in the store, and the reasons of the others."""
+    # A source may stand for one that comes with its first events; only those of the store can be read.
+    ready = [rule for rule in rules.rules if any(one.source.name in known for one in rule.filters)]
+    correlations = [one for one in rules.correlations if any(name in known for name in one.list_sources())]
+    places = {*(one.info.place for one in ready), *(one.info.place for one in correlations)}
+    runnable = [*(one.info for one in rules.rules), *(one.info for one in rules.correlations)]
+    lacking = [info for info in runnable if info.place not in places]
+    failed = [*rules.failed, *((info, "the store has no events of its sources") for info in lacking)]
+    packs = [pack for pack in pack_rules(ready, correlations) if pack.source.name in known]
+    return packs, correlations, failed
 
 
 def run_hunt(opened: OpenHunt, writers: Sequence[Writer], kept: list[pa.RecordBatch] | None = None) -> int:
@@ -144,9 +158,8 @@ def _describe_cost(cost: HuntCost, hunt: Hunt) -> str:
     )
 
 
-def _tell_failed(converted: int, failed: Sequence[tuple[RuleInfo, str]]) -> None:
+def _tell_failed(total: int, failed: Sequence[tuple[RuleInfo, str]]) -> None:
     if failed:
-        total = converted + len(failed)
         print_message(
             f"{len(failed):,} of {format_number(total, 'rule')} cannot be run; `sigma check --failed` tells why"
         )

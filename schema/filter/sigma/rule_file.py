@@ -156,7 +156,8 @@ def _parse_document(info: RuleInfo, documents: list[Any]) -> RuleEntry:
         return UnreadRule(info, _describe_fault(error))
     rule = rules.rules[-1] if rules.rules else None
     if isinstance(rule, SigmaCorrelationRule):
-        return UnreadRule(info, _describe_fault(rule.errors[0])) if rule.errors else ParsedCorrelation(info, rule)
+        wrong = [error for error in rule.errors if _names(error, "Correlation", "Timespan")]
+        return UnreadRule(info, _describe_fault(wrong[0])) if wrong else ParsedCorrelation(info, rule)
     if not isinstance(rule, SigmaRule):
         return UnreadRule(info, _describe_fault(rules.errors[-1]) if rules.errors else "it is no rule of detection")
     # Faults of the description, such as an unusual date, leave the detection as it is.
@@ -167,8 +168,11 @@ def _parse_document(info: RuleInfo, documents: list[Any]) -> RuleEntry:
 
 
 def _concerns_detection(error: SigmaError) -> bool:
-    name = type(error).__name__
-    return any(part in name for part in ("Detection", "Condition", "Modif", "Value", "Type", "Logsource", "Regular"))
+    return _names(error, "Detection", "Condition", "Modif", "Value", "Type", "Logsource", "Regular")
+
+
+def _names(error: SigmaError, *parts: str) -> bool:
+    return any(part in type(error).__name__ for part in parts)
 
 
 def _describe_fault(error: Exception) -> str:

@@ -107,3 +107,43 @@ def test_plans_are_explained(settings: Settings) -> None:
     assert status == 0
     assert 'lower(query) like "*.tunnel.example"' in out
     assert "scheme" in out
+
+
+BURST = """
+title: Tunnel Names In A Burst
+id: 5d0a4c7e-2f57-4f7a-9a51-6b0f3c9d4e33
+level: high
+correlation:
+    type: value_count
+    rules: [2b7a1d52-8f0e-4c4b-9a57-5f0f7a8d1c11, 7c9d4a10-31c6-4c0e-8a5f-0b8c2f1f2a22]
+    group-by: id.orig_h
+    timespan: 4s
+    condition: {gte: 3, field: query}
+"""
+
+
+def test_correlations_are_run_checked_and_explained(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "burst.yml").write_text(BURST)
+    files = (str(tmp_path), str(RULES))
+    status, out, said = run_command(settings, "sigma", "run", *files, *DAY)
+    assert status == 0, said
+    (row,) = [json.loads(line) for line in out.splitlines()]  # its rules are not told by themselves
+    assert (row["rule"], row["time"], row["source"]) == (
+        "Tunnel Names In A Burst", "2031-05-01T00:00:02.000000Z", "zeek.dns"
+    )  # fmt: skip
+    assert row["event"]["group"] == {"id.orig_h": "10.0.0.1"}
+    assert (row["event"]["count"], row["event"]["values"]) == (7, 5)
+    assert row["event"]["last"] == "2031-05-01T00:00:05.000000Z"
+    status, out, _ = run_command(settings, "sigma", "hunt", *files, *DAY, "--report", str(tmp_path / "hunt.html"))
+    assert [(row["rule"], row["matches"]) for row in map(json.loads, out.splitlines())] == [(row["rule"], 1)]
+    assert "10.0.0.1" in (tmp_path / "hunt.html").read_text("utf-8")
+    status, out, _ = run_command(settings, "sigma", "check", *files, "--format", "ndjson")
+    checked = {row["title"]: row for row in map(json.loads, out.splitlines())}
+    assert (status, checked["Tunnel Names In A Burst"]["converted"]) == (0, True)
+    assert "zeek.dns" in checked["Tunnel Names In A Burst"]["sources"]
+    status, out, _ = run_command(settings, "sigma", "explain", *files)
+    assert "value_count by id.orig_h within 4 s: distinct values of query >= 3" in out
+    assert f"rule 1: {TUNNEL}" in out and "its rules are not told by themselves" in out
+    (tmp_path / "burst.yml").write_text(BURST.replace("2b7a1d52", "00000000"))
+    status, out, said = run_command(settings, "sigma", "check", *files, "--failed", "--format", "ndjson")
+    assert (status, "no rule has the name or the ID 00000000" in json.loads(out)["reason"]) == (1, True)
