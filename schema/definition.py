@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 
-from .errors import DefinitionError, suggest_names
+from .errors import DefinitionError, UnknownSourceError, suggest_names
 from .field import Field, FieldType, read_field
 from .meaning.ecs import ECS_NAMES, ECS_VERSION, KINDS, can_have_type, is_ecs_name
 from .source import Source
@@ -82,6 +82,14 @@ def add_fields(source: Source, fields: Sequence[Field]) -> Source:
 def builtin_definitions() -> dict[str, Source]:
     """Returns the sources whose definitions ship with Watchfloor (``schema/definitions``), by name."""
     return dict(_load_builtin())
+
+
+def find_builtin(name: str) -> Source:
+    """Returns the source of a name whose definition ships. Raises ``UnknownSourceError`` if there is none."""
+    shipped = _load_builtin()
+    if name not in shipped:
+        raise UnknownSourceError(name, shipped)
+    return shipped[name]
 
 
 @cache

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from watchfloor.ingest.mapping.parser_schema import check_parser
 from watchfloor.ingest.parsing.format import Format, SniffResult, is_of_family
 from watchfloor.ingest.parsing.parsed import Parser, ResolveSource
 from watchfloor.ingest.parsing.time_place import NoTimeFinder, TimeFinder
-from watchfloor.schema.definition import builtin_definitions
+from watchfloor.schema.definition import find_builtin
 from watchfloor.schema.errors import DefinitionError, UnknownSourceError, suggest_names
 from watchfloor.schema.source import Source
 
@@ -75,7 +75,7 @@ def open_parser(feed: str, header: bytes, resolve: ResolveSource) -> Parser:
     """
     if find_family(feed):
         return find_format(feed, {}).open_parser(feed, header, resolve, None)
-    source = resolve(feed, lambda: _curated_source(feed))
+    source = resolve(feed, partial(find_builtin, feed))
     return find_format(feed, {feed: source}).open_parser(feed, header, resolve, source)
 
 
@@ -87,10 +87,3 @@ def open_time_finder(sniffed: SniffResult) -> tuple[TimeFinder, str]:
     source = sniffed.sources[0]
     text_format = load_formats()[check_format(source, source.name).parser["format"]]
     return text_format.open_time_finder(sniffed.header, source), source.time_format
-
-
-def _curated_source(name: str) -> Source:
-    curated = builtin_definitions()
-    if name not in curated:
-        raise UnknownSourceError(name, curated)
-    return curated[name]

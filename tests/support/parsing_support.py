@@ -18,6 +18,7 @@ from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.ingest.parsing.format import SniffResult
+from watchfloor.ingest.parsing.parsed import ResolveSource
 from watchfloor.schema.definition import add_fields
 from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.schema.source import Source
@@ -103,9 +104,9 @@ def _plain(column: pa.Array) -> list[Any]:
     return column.to_pylist()
 
 
-def parse_chunks(chunks: Iterable[Chunk], feed: str, header: bytes, catalog: MemoryCatalog) -> ParsedFile:
+def parse_chunks(chunks: Iterable[Chunk], feed: str, header: bytes, resolve: ResolveSource) -> ParsedFile:
     start_jvm()
-    parser = open_parser(feed, header, catalog)
+    parser = open_parser(feed, header, resolve)
     loaded = ParsedFile()
     for chunk in chunks:
         parsed = parser.parse(chunk)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 
@@ -12,7 +14,7 @@ from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.mapping.field_mapper import FieldMapper
 from watchfloor.ingest.mapping.text_parts import TextParts
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
-from watchfloor.schema.definition import builtin_definitions
+from watchfloor.schema.definition import find_builtin
 from watchfloor.schema.source import Source
 
 from .context import SyslogContext
@@ -53,7 +55,7 @@ class SyslogParser:
 
     def _open_reader(self, name: str) -> _MessageReader:
         if name not in self._readers:
-            source = self._fixed or self._resolve(name, lambda: builtin_definitions()[name])
+            source = self._fixed or self._resolve(name, partial(find_builtin, name))
             self._readers[name] = _MessageReader(source)
         return self._readers[name]
 

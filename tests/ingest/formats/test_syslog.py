@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parsing_support import DATA, parse_file, shared_log
+from parsing_support import DATA, MemoryCatalog, parse_chunks, parse_file, shared_log
 
+from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.syslog.header import split_lines
 from watchfloor.ingest.formats.syslog.times import read_times
 from watchfloor.ingest.formats.text.years import add_years
@@ -147,6 +148,8 @@ def test_a_source_of_the_users_own_gets_the_lines_of_its_programs(tmp_path: Path
     path.write_text("2024-03-05T08:00:01Z gate door/3[7]: opened by eva\n2024-03-05T08:00:02Z gate window: open\n")
     sniffed = sniff_file(path, None, {own.name: own})
     assert [source.name for source in sniffed.sources] == ["syslog.doord", "syslog.messages"]
+    parsed = parse_chunks(read_chunks(path), sniffed.feed, sniffed.header, MemoryCatalog(sniffed.sources))
+    assert [(row["source"], row.get("who")) for row in parsed.rows()] == [(own.name, "eva"), ("syslog.messages", None)]
 
 
 def test_a_name_that_an_attacker_has_chosen_does_not_change_the_address(tmp_path: Path) -> None:
