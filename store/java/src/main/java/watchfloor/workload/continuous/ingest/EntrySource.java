@@ -28,8 +28,7 @@ final class EntrySource {
 
   EntrySource(Job job) {
     random = new SplittableRandom(job.number("seed"));
-    String id = new UUID(random.nextLong(), random.nextLong()).toString();
-    uuid = id.getBytes(StandardCharsets.US_ASCII);
+    uuid = drawUuid(random);
     firstRow = job.number("first_row");
     rows = job.number("end_row") - firstRow;
     families = job.whole("families");
@@ -38,6 +37,10 @@ final class EntrySource {
     job.texts("visibilities").forEach(text -> visibilities.add(parse(text)));
     int most = job.whole("most_filler");
     sizes = most == 0 ? null : new ZipfSizes(job.whole("least_filler"), most, job.real("zipf_exponent"));
+  }
+
+  static byte[] drawUuid(SplittableRandom random) {
+    return new UUID(random.nextLong(), random.nextLong()).toString().getBytes(StandardCharsets.US_ASCII);
   }
 
   String uuid() {
