@@ -269,6 +269,11 @@ def test_a_real_file_of_another_kind() -> None:
             '{"ts":"2026-03-05T08:00:01Z","level":"info","msg":"opened"}\n',
             {"format": "json", "keys": ["ts"]},
         ),
+        (
+            "json.requests",
+            '{"ts":"2026-03-05T08:00:01Z","level":"info","msg":"served","method":"GET","path":"/","status":200}\n',
+            {"format": "json", "keys": ["ts", "method"]},
+        ),
     ],
 )
 def test_sources_of_last_resort_have_what_no_other_reads(
