@@ -164,6 +164,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/first_result",
         "loadgen/experiments/formats",
         "loadgen/experiments/generator",
+        "loadgen/experiments/hunt",
         "loadgen/experiments/lookups",
         "loadgen/experiments/memory",
         "loadgen/experiments/readers",

@@ -46,6 +46,7 @@ SMALL = {
     "first-result": ["--events", "3000", "--turns", "2"],
     "formats": ["--megabytes", "1", "--repeats", "1"],
     "generator": ["--events", "2000", "--repeats", "1"],
+    "hunt": ["--events", "3000", "--count", "30", "--sample", "3", "--repeats", "1"],
     "lookups": [
         *("--rows", "500", "--executors", "2", "--queries", "3", "--tablets", "2", "--turns", "1"),
         *("--codecs", "snappy", "--warm-up", "0"),
