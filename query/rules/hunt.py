@@ -1,13 +1,13 @@
 """Runs rules over the events of their sources: the events that match, each with the rules that it matches.
 
-One query reads the fields that the rules of a source need, and every rule is evaluated on each of its batches. The
-events that match are then read whole.
+One query reads the fields that the rules of a source need, and every rule is evaluated on many of its events at once.
+The events that match are then read whole, by their times.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,20 +20,27 @@ from watchfloor.query.service import QueryService
 from watchfloor.query.texts.event_ids import ID_COLUMN
 from watchfloor.query.texts.json_objects import encode_objects
 from watchfloor.schema.field import ARROW_TYPES, FieldType
+from watchfloor.schema.filter import tree as f
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.sigma.correlations.model import Correlation
+from watchfloor.schema.filter.sigma.logic import join_all
 from watchfloor.schema.filter.sigma.rule_file import RuleInfo
-from watchfloor.schema.filter.tree import Filter
+from watchfloor.schema.times import from_micros
 
 from .correlations.correlate import CorrelationMatch, find_correlation_matches
 from .correlations.kept_matches import KeptMatches
-from .evaluate import RuleEvaluator
+from .costs import estimate_rule, estimate_rules
+from .evaluate import RuleEvaluator, RuleProgram
 from .packing import PackedRule, RulePack
 
-MAX_ROWS = 8_192
+MAX_ROWS = 32_768
 """The number of events on which rules are evaluated at once."""
-MAX_MOMENTS = 20
-"""The number of times of matching events that are read one by one; for more, the range that they span is read."""
+MAX_BYTES = 1 << 26
+"""The size of the events that are joined for that."""
+MAX_RANGES = 4
+"""The number of times of matching events that are read one by one; more are looked for in the range that they span."""
+MAX_MOMENTS = 2_000
+"""The number of times of matching events that a query asks for."""
 MATCHES = pa.schema(
     [
         ("time", ARROW_TYPES[FieldType.TIME]),
@@ -62,11 +69,15 @@ class RuleCount:
 
 @dataclass(frozen=True)
 class HuntCost:
-    """The expected cost of a hunt: queries, events in the time range, and seconds on the servers."""
+    """The expected cost of a hunt: queries, events in the time range, and seconds of servers and verdicts together.
+
+    ``rules`` are the rules with the seconds that the verdicts of each are expected to take, most first.
+    """
 
     queries: int
     events: int
     seconds: float
+    rules: tuple[tuple[RuleInfo, float], ...] = ()
 
 
 class Hunt:
@@ -92,27 +103,41 @@ class Hunt:
         self.seconds = 0.0
         self._correlations, self._kept = correlations, KeptMatches()
         self._service, self._since, self._until, self._limit = service, since, until, limit
+        self._prepared: dict[str, RuleProgram] = {}
 
     def estimate_cost(self) -> HuntCost:
-        """Returns what the planner expects of the queries; nothing is read but counts."""
+        """Returns the queries' cost by the planner, and that of the verdicts; nothing is read but counts."""
         events: dict[str, int] = {}
+        alone: dict[RuleInfo, float] = {}
         seconds = 0.0
         for pack in self.packs:
             plan = self._service.explain(self._make_request(pack)).to_json()["plan"]
-            if plan is not None:
-                events[pack.source.name] = plan["events"]
-                seconds += plan["expected"]["end_seconds"]
-        return HuntCost(len(self.packs), sum(events.values()), seconds)
+            if plan is None:
+                continue
+            events[pack.source.name] = plan["events"]
+            rules, evaluated = self._prepare_rules(pack), min(plan["events"], plan["expected"]["matches"])
+            seconds += plan["expected"]["end_seconds"] + estimate_rules(rules) * evaluated
+            for number, rule in enumerate(pack.rules):
+                alone[rule.info] = alone.get(rule.info, 0.0) + estimate_rule(rules, number) * evaluated
+        ranked = tuple(sorted(alone.items(), key=lambda item: -item[1]))
+        return HuntCost(len(self.packs), sum(events.values()), seconds, ranked)
+
+    def _prepare_rules(self, pack: RulePack) -> RuleProgram:
+        name = pack.source.name
+        if name not in self._prepared:
+            types = {field.name: field.scalar for field in pack.source.fields}
+            self._prepared[name] = RuleProgram((rule.tree for rule in pack.rules), types)
+        return self._prepared[name]
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         started = time.perf_counter()
         for pack in self.packs:
+            rules = self._prepare_rules(pack)
             result = self._service.run(self._make_request(pack))
             try:
-                for batch in result:
+                for batch in _gather_rows(result):
                     self.events += len(batch)
-                    for start in range(0, len(batch), MAX_ROWS):
-                        yield from self._tell_matches(pack, batch.slice(start, MAX_ROWS))
+                    yield from self._tell_matches(pack, rules, batch)
                     self.seconds = time.perf_counter() - started
             finally:
                 result.close()
@@ -128,51 +153,47 @@ class Hunt:
         where = None if pack.tree is None else to_json(pack.tree)
         return QueryRequest(pack.source.name, self._since, self._until, where=where, columns=pack.columns, ids=True)
 
-    def _tell_matches(self, pack: RulePack, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _tell_matches(self, pack: RulePack, rules: RuleProgram, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yields the matches of each rule in one batch of events."""
-        types = {field.name: field.scalar for field in pack.source.fields}
-        by_start: dict[Filter | None, list[PackedRule]] = {}
-        for rule in pack.rules:
-            by_start.setdefault(rule.start, []).append(rule)
-        whole = pa.Table.from_batches([batch])
-        everywhere = RuleEvaluator(whole, types)
+        evaluator = RuleEvaluator(rules, pa.Table.from_batches([batch]))
         told: list[tuple[PackedRule, npt.NDArray[np.int64]]] = []
-        for start, rules in by_start.items():
-            rows = everywhere.find_rows(start).nonzero()[0]
-            if not len(rows):
-                continue
-            evaluator = everywhere if start is None else RuleEvaluator(whole.take(rows).combine_chunks(), types)
-            for rule in rules:
-                found = rows[evaluator.find_rows(rule.rest)]
-                if rule.kept is not None and len(found):
-                    self._kept.add(rule.info.place, pack.source, sorted(rule.kept), batch.take(pa.array(found)))
-                if rule.told and len(shown := self._count_matches(pack, rule, batch, found)):
-                    told.append((rule, shown))
-        if told:
-            events = self._read_whole(pack, batch, np.unique(np.concatenate([rows for _, rows in told])))
-            for rule, rows in told:
-                ids = batch.column(ID_COLUMN).take(pa.array(rows)).to_pylist()
-                found_events = [events[one] for one in ids if one in events]
-                if found_events:
-                    yield _make_matches(pack, rule, pa.concat_batches(found_events))
+        for number, rule in enumerate(pack.rules):
+            found = evaluator.find_matches(number)
+            if rule.kept is not None and len(found):
+                self._kept.add(rule.info.place, pack.source, sorted(rule.kept), batch.take(pa.array(found)))
+            if rule.told and len(shown := self._count_matches(pack, rule, batch, found)):
+                told.append((rule, shown))
+        if not told:
+            return
+        chosen = np.unique(np.concatenate([rows for _, rows in told]))
+        places = np.full(len(batch), -1)
+        places[chosen], events = self._read_whole(pack, batch.take(pa.array(chosen)))
+        for rule, rows in told:
+            whole = places[rows]
+            if len(whole := whole[whole >= 0]):
+                yield _make_matches(pack, rule, events.take(pa.array(whole)))
 
-    def _read_whole(
-        self, pack: RulePack, batch: pa.RecordBatch, rows: npt.NDArray[np.int64]
-    ) -> dict[str, pa.RecordBatch]:
-        """Returns all fields of some events of a batch, by their IDs; each is a batch of one row."""
-        chosen = batch.take(pa.array(rows))
-        wanted = set(chosen.column(ID_COLUMN).to_pylist())
-        times = chosen.column(pack.source.time_field).cast(pa.int64())
-        moments = sorted(set(times.to_pylist()))
-        where = None if pack.tree is None else to_json(pack.tree)
-        ranges = [(moments[0], moments[-1])] if len(moments) > MAX_MOMENTS else [(one, one) for one in moments]
-        found: dict[str, pa.RecordBatch] = {}
-        for first, last in ranges:
-            request = QueryRequest(pack.source.name, first, last + 1, where=where, ids=True)
+    def _read_whole(self, pack: RulePack, chosen: pa.RecordBatch) -> tuple[npt.NDArray[np.int64], pa.RecordBatch]:
+        """Returns some events whole and encoded, and for each its place there; -1 if it is no longer in the store."""
+        name, wanted = pack.source.time_field, chosen.column(ID_COLUMN)
+        moments = np.unique(chosen.column(name).cast(pa.int64()).to_numpy())
+        parts = [moments[start : start + MAX_MOMENTS] for start in range(0, len(moments), MAX_MOMENTS)]
+        if len(moments) <= MAX_RANGES:
+            parts = [moments[place : place + 1] for place in range(len(moments))]
+        found: list[pa.RecordBatch] = []
+        for part in parts:
+            times = True if len(part) == 1 else f.In(name, tuple(map(from_micros, part.tolist())))
+            where = join_all([True if pack.tree is None else pack.tree, times])
+            asked = None if isinstance(where, bool) else to_json(where)
+            request = QueryRequest(pack.source.name, int(part[0]), int(part[-1]) + 1, where=asked, ids=True)
             for events in self._service.run(request):
-                ids = events.column(ID_COLUMN).to_pylist()
-                found |= {one: events.slice(row, 1) for row, one in enumerate(ids) if one in wanted}
-        return found
+                asked_for = events.filter(pc.is_in(events.column(ID_COLUMN), wanted))
+                found.append(_encode_events(pack, asked_for))
+        if not found:
+            return np.full(len(chosen), -1), chosen
+        whole = pa.concat_batches(found)
+        places = pc.fill_null(pc.index_in(wanted, whole.column("event_id")), -1)
+        return places.to_numpy(zero_copy_only=False), whole
 
     def _count_matches(
         self, pack: RulePack, rule: PackedRule, batch: pa.RecordBatch, rows: npt.NDArray[np.int64]
@@ -227,15 +248,37 @@ def _repeat_info(info: RuleInfo, many: int) -> list[pa.Array]:
     ]
 
 
+def _gather_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of batches in batches of at most ``MAX_ROWS``, and of ``MAX_BYTES`` if they are joined."""
+    waiting: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in batches:
+        for piece in (batch.slice(start, MAX_ROWS) for start in range(0, len(batch), MAX_ROWS)):
+            if waiting and (count + len(piece) > MAX_ROWS or size + piece.nbytes > MAX_BYTES):
+                yield pa.concat_batches(waiting)
+                waiting, count, size = [], 0, 0
+            waiting.append(piece)
+            count, size = count + len(piece), size + piece.nbytes
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
+def _encode_events(pack: RulePack, events: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns the times, IDs and objects of whole events."""
+    names = [name for name in events.schema.names if name != ID_COLUMN and events[name].null_count < len(events)]
+    objects = encode_objects(events.select(names))
+    columns = [events.column(pack.source.time_field), events.column(ID_COLUMN), objects]
+    return pa.RecordBatch.from_arrays(columns, ["time", "event_id", "event"])
+
+
 def _make_matches(pack: RulePack, rule: PackedRule, events: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns the matches of a rule that some events are."""
+    """Returns the matches of a rule that some encoded events are."""
     info, many = rule.info, len(events)
-    objects = encode_objects(events.select([name for name in events.schema.names if name != ID_COLUMN]))
     columns = [
-        events.column(pack.source.time_field),
+        events.column("time"),
         *_repeat_info(info, many),
         pa.repeat(pack.source.name, many),
-        events.column(ID_COLUMN),
-        pa.ExtensionArray.from_storage(MATCHES.field("event").type, objects),
+        events.column("event_id"),
+        pa.ExtensionArray.from_storage(MATCHES.field("event").type, events.column("event")),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=MATCHES)

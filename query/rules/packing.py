@@ -13,7 +13,7 @@ from functools import cached_property
 from watchfloor.schema.filter import tree as f
 from watchfloor.schema.filter.sigma.convert import ConvertedRule
 from watchfloor.schema.filter.sigma.correlations.model import Correlation
-from watchfloor.schema.filter.sigma.logic import join_all, join_any
+from watchfloor.schema.filter.sigma.logic import join_any
 from watchfloor.schema.filter.sigma.rule_file import RuleInfo
 from watchfloor.schema.source import Source
 
@@ -22,7 +22,7 @@ from .correlations.kept_matches import list_kept_fields
 
 @dataclass(frozen=True)
 class PackedRule:
-    """A rule of a pack, as the condition at its beginning and the rest; None stands for all events.
+    """A rule of a pack, with its filter and the condition at the filter's beginning; None stands for all events.
 
     ``kept`` are the fields that correlations read of its matches; None if there is no such correlation. ``told`` says
     whether its matches are told by themselves.
@@ -30,7 +30,7 @@ class PackedRule:
 
     info: RuleInfo
     start: f.Filter | None
-    rest: f.Filter | None
+    tree: f.Filter | None
     kept: frozenset[str] | None = None
     told: bool = True
 
@@ -51,7 +51,7 @@ class RulePack:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The fields that the rules need, and the time."""
-        trees = [tree for rule in self.rules for tree in (rule.start, rule.rest) if tree is not None]
+        trees = [rule.tree for rule in self.rules if rule.tree is not None]
         named = set().union(*map(f.list_fields, trees), *(rule.kept or () for rule in self.rules))
         return tuple(
             field.name for field in self.source.fields if field.name in named or field.name == self.source.time_field
@@ -77,7 +77,8 @@ def pack_rules(rules: Iterable[ConvertedRule], correlations: Sequence[Correlatio
                 fields = kept.get(place, {}).get(one.source.name)
                 packed = PackedRule(
                     rule.info,
-                    *_split_tree(one.tree),
+                    _find_start(one.tree),
+                    one.tree,
                     kept=None if fields is None else frozenset(fields),
                     told=place not in kept or place in shown,
                 )
@@ -85,10 +86,8 @@ def pack_rules(rules: Iterable[ConvertedRule], correlations: Sequence[Correlatio
     return [RulePack(source, tuple(found)) for _, (source, found) in sorted(by_source.items())]
 
 
-def _split_tree(tree: f.Filter | None) -> tuple[f.Filter | None, f.Filter | None]:
-    """Returns the condition at the beginning of a filter that an index may answer, and the rest; None for nothing."""
+def _find_start(tree: f.Filter | None) -> f.Filter | None:
+    """Returns the condition at the beginning of a filter if an index may answer it, otherwise None."""
     first = tree.children[0] if isinstance(tree, f.And) else tree
-    if not isinstance(first, (f.Compare, f.In)) or (isinstance(first, f.Compare) and first.op != "="):
-        return None, tree
-    rest = join_all(tree.children[1:]) if isinstance(tree, f.And) else True
-    return first, None if isinstance(rest, bool) else rest
+    is_equality = isinstance(first, f.In) or (isinstance(first, f.Compare) and first.op == "=")
+    return first if is_equality else None

@@ -68,6 +68,13 @@ def _add_hunt(parser: ArgumentParser, limit: str) -> None:
     parser.add_argument(
         "--max-seconds", metavar="S", type=float, help="run nothing that is expected to take longer (default: no bound)"
     )
+    parser.add_argument(
+        "--rule-seconds",
+        metavar="S",
+        type=float,
+        default=10.0,
+        help="name the rules that are expected to add more than S seconds each (default 10)",
+    )
 
 
 def run_rules(args: Namespace) -> int:

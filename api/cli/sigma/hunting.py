@@ -32,6 +32,8 @@ LINE_SECONDS = 5.0
 LEVELS = ("critical", "high", "medium", "low", "informational")
 COLUMNS = ("level", "rule", "id", "matches", "sources", "first", "last")
 DEFAULT_LIMIT = 100
+SLOW_SHOWN = 5
+"""The number of slow rules that are named."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,11 @@ class OpenHunt:
 
 
 @contextmanager
-def open_hunt(args: Namespace, limit: int | None) -> Iterator[OpenHunt]:
-    """Yields the hunt that a command line asks for, after it has said what the hunt will cost.
+def open_hunt(args: Namespace, limit: int | None, tells: bool = True) -> Iterator[OpenHunt]:
+    """Yields the hunt that a command line asks for, after it has said what the hunt and its slow rules will cost.
 
-    Raises ``UserError`` if no rule can be run, or if the hunt would take longer than ``--max-seconds``.
+    A hunt that does not tell its matches only counts them. Raises ``UserError`` if no rule can be run, or if the hunt
+    would take longer than ``--max-seconds``.
     """
     if limit is not None and limit < 1:
         raise UserError("--limit must be at least 1")
@@ -59,9 +62,11 @@ def open_hunt(args: Namespace, limit: int | None) -> Iterator[OpenHunt]:
         _tell_failed(len(rules.outcomes), failed)
         if not packs:
             raise UserError("no rule can be run: `watchfloor sigma check RULES --store` tells why of each")
-        hunt = Hunt(QueryService(store), packs, since, until, limit, correlations)
+        hunt = Hunt(QueryService(store), packs, since, until, limit if tells else 0, correlations)
         cost = hunt.estimate_cost()
         print_message(_describe_cost(cost, hunt))
+        for line in _describe_slow(cost, args.rule_seconds):
+            print_message(line)
         if args.max_seconds is not None and cost.seconds > args.max_seconds:
             raise UserError(
                 f"that is more than --max-seconds {args.max_seconds:g}; allow more, name fewer rules, or shorten the "
@@ -107,7 +112,7 @@ def run_hunt(opened: OpenHunt, writers: Sequence[Writer], kept: list[pa.RecordBa
 def hunt_with_report(args: Namespace) -> int:
     """Runs a hunt, prints the rules that match with their numbers, and writes the report and the matches."""
     limit = None if args.limit == 0 else DEFAULT_LIMIT if args.limit is None else args.limit
-    with open_hunt(args, limit) as opened, ExitStack() as stack:
+    with open_hunt(args, limit, bool(args.report or args.matches)) as opened, ExitStack() as stack:
         if args.cost:
             return OK
         report = stack.enter_context(open_output(args.report)) if args.report else None
@@ -156,6 +161,18 @@ def _describe_cost(cost: HuntCost, hunt: Hunt) -> str:
         f"{format_number(cost.events, 'event')}: {format_number(cost.queries, 'query', 'queries')}, expected to take "
         f"about {format_duration(cost.seconds)}"
     )
+
+
+def _describe_slow(cost: HuntCost, bound: float) -> Iterator[str]:
+    """Yields lines that name the rules that are expected to add more than ``bound`` seconds each, most first."""
+    slow = [(info, seconds) for info, seconds in cost.rules if seconds > bound]
+    for info, seconds in slow[:SLOW_SHOWN]:
+        yield (
+            f"of that about {format_duration(seconds)} for the rule {info.title!r} of {info.place}: its patterns or "
+            f"expressions are tested on many events; without it, or in a shorter time range, it takes less"
+        )
+    if len(slow) > SLOW_SHOWN:
+        yield f"and {format_number(len(slow) - SLOW_SHOWN, 'rule')} more above --rule-seconds {bound:g}"
 
 
 def _tell_failed(total: int, failed: Sequence[tuple[RuleInfo, str]]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from command_line import run_command
 from loaded import load
 
+from watchfloor.query.rules import hunt
 from watchfloor.schema.settings.settings import Settings
 
 pytestmark = pytest.mark.stack
@@ -59,6 +60,22 @@ def test_run_prints_the_matches_of_each_rule(settings: Settings) -> None:
     assert "7 matches of 2 of 2 rules among 6 events" in said
 
 
+@pytest.mark.parametrize(("rows", "ranges", "moments"), [(2, 4, 2_000), (100, 0, 2), (100, 0, 2_000), (100, 9, 2_000)])
+def test_matches_are_the_same_in_parts_of_any_size(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, rows: int, ranges: int, moments: int
+) -> None:
+    _, expected, _ = run_command(settings, "sigma", "run", str(RULES), *DAY)
+    monkeypatch.setattr(hunt, "MAX_ROWS", rows)
+    monkeypatch.setattr(hunt, "MAX_RANGES", ranges)
+    monkeypatch.setattr(hunt, "MAX_MOMENTS", moments)
+    status, out, said = run_command(settings, "sigma", "run", str(RULES), *DAY)
+    assert status == 0, said
+    assert sorted(out.splitlines()) == sorted(expected.splitlines())
+    monkeypatch.setattr(hunt, "MAX_BYTES", 1)
+    _, out, _ = run_command(settings, "sigma", "run", str(RULES), *DAY)
+    assert sorted(out.splitlines()) == sorted(expected.splitlines())
+
+
 def test_a_limit_tells_fewer_and_counts_all(settings: Settings) -> None:
     _, out, said = run_command(settings, "sigma", "run", str(RULES), *DAY, "--limit", "1")
     assert sorted(json.loads(line)["rule"] for line in out.splitlines()) == sorted(EXPECTED)
@@ -89,7 +106,11 @@ def test_what_would_cost_too_much_is_not_run(settings: Settings) -> None:
     assert "that is more than --max-seconds 1e-09" in said
     status, out, said = run_command(settings, "sigma", "hunt", str(RULES), *DAY, "--cost")
     assert (status, out) == (0, "")
-    assert "2 rules over" in said
+    assert "2 rules over" in said and "of that about" not in said
+    status, out, said = run_command(settings, "sigma", "hunt", str(RULES), *DAY, "--cost", "--rule-seconds", "1e-12")
+    assert (status, out) == (0, "")
+    slow = [line for line in said.splitlines() if line.startswith("of that about")]
+    assert [WORD in slow[0], TUNNEL in slow[1], len(slow)] == [True, True, 2]
 
 
 def test_rules_that_cannot_be_run_are_told(settings: Settings, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from drawn_filters import filters, pools_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from watchfloor.query.rules.evaluate import RuleEvaluator
+from watchfloor.query.rules.evaluate import RuleEvaluator, RuleProgram
 from watchfloor.query.rules.packing import pack_rules
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter import tree as f
@@ -39,7 +39,7 @@ EVENTS = [
         "number": (1, 2, None, 4)[number % 4],
         "ok": number % 2 == 0,
         "src": ("10.0.0.1", "192.168.1.9", "2001:db8::1")[number % 3],
-        "uri": ("/Index.html", "/a?b=c*d", 'x"y\\z', "größe\n", "", None, "ÄB")[number % 7],
+        "uri": ("/Index.html", "/a?b=c*d", 'x"y\\z', "größe\n", "", None, "ÄB", "/A" * 40)[number % 8],
         "method": ("GET", "get", "POST")[number % 3],
         "tags": (["a", "B"], [], None, ["b", None])[number % 4],
     }
@@ -48,7 +48,8 @@ EVENTS = [
 FILTERS = filters(SOURCE, pools_of(SOURCE, EVENTS))
 TABLE = pa.Table.from_pylist(EVENTS, SOURCE.arrow_schema)
 TYPES = {field.name: field.scalar for field in SOURCE.fields}
-TEXTS = st.text("aA/b.*?\\ßÄ", max_size=4)
+SHORT = st.text("aA/b.*?\\ßÄ", max_size=4)
+TEXTS = st.one_of(SHORT, SHORT, st.builds(lambda text, times: text * times, SHORT, st.integers(10, 30)))
 LOWERED = st.builds(
     lambda test: f.ExpressionTest(FunctionCall("lower", FieldValue("uri")), test),
     st.one_of(
@@ -65,25 +66,29 @@ TREES = st.lists(st.one_of(FILTERS, LOWERED), min_size=1, max_size=6)
 @settings(max_examples=200, deadline=None)
 @given(TREES)
 def test_an_evaluator_agrees_with_the_evaluation_of_each_filter(trees: list[f.Filter]) -> None:
-    evaluator = RuleEvaluator(TABLE, TYPES)
-    for tree in [type_filter(tree, SOURCE) for tree in (*trees, f.Or(tuple(trees * 2)), f.Not(trees[0]))]:
-        assert evaluator.find_rows(tree).tolist() == find_rows(TABLE, tree, TYPES).tolist()
-    assert evaluator.find_rows(None).all()
+    checked = [type_filter(tree, SOURCE) for tree in (*trees, f.Or(tuple(trees * 2)), f.And(tuple(trees * 2)))]
+    asked = [None, *checked, *map(f.Not, checked), f.And((checked[0], f.Not(f.Or(tuple(checked)))))]
+    evaluator = RuleEvaluator(RuleProgram(asked, TYPES), TABLE)
+    for number, tree in enumerate(asked):
+        expected = range(len(TABLE)) if tree is None else find_rows(TABLE, tree, TYPES).nonzero()[0].tolist()
+        assert evaluator.find_matches(number).tolist() == list(expected)
 
 
 @settings(max_examples=200, deadline=None)
 @given(TREES)
 def test_a_pack_reads_what_its_rules_can_match(trees: list[f.Filter]) -> None:
     typed = [type_filter(tree, SOURCE) for tree in trees]
-    rules = [
+    converted = [
         ConvertedRule(RuleInfo(f"{number}", f"{number}", "a rule"), (SourceFilter(SOURCE, tree, tree),))
         for number, tree in enumerate(typed)
     ]
-    (pack,) = pack_rules([*rules, *rules])
-    assert len(pack.rules) == len(rules)
-    evaluator = RuleEvaluator(TABLE.select(pack.columns), TYPES)
-    asked = evaluator.find_rows(pack.tree)
-    for rule, tree in zip(pack.rules, typed, strict=True):
-        found = evaluator.find_rows(rule.start) & evaluator.find_rows(rule.rest)
-        assert found.tolist() == find_rows(TABLE, tree, TYPES).tolist()
-        assert not (found & ~asked).any()
+    (pack,) = pack_rules([*converted, *converted])
+    assert len(pack.rules) == len(converted)
+    rules = [rule.tree for rule in pack.rules]
+    assert rules == typed
+    evaluator = RuleEvaluator(RuleProgram([pack.tree, *rules], TYPES), TABLE.select(pack.columns))
+    asked = set(evaluator.find_matches(0).tolist())
+    for number, tree in enumerate(typed, 1):
+        found = evaluator.find_matches(number).tolist()
+        assert found == find_rows(TABLE, tree, TYPES).nonzero()[0].tolist()
+        assert asked.issuperset(found)
