@@ -5,6 +5,7 @@ It shares nothing with the product, nor with pySigma: only what ``docs/using/det
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def window_holds(correlation: Mapping[str, Any], window: Sequence[OracleMatch], 
     condition = correlation.get("condition", {"gte": len(rules)})
     present = {one.rule for one in window}
     if kind == "temporal_ordered":
-        at: float = 0
+        at: float = -math.inf
         for rule in rules:
             later = [one.time for one in window if one.rule == rule and one.time >= at]
             if not later:
