@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from watchfloor.ingest.files.open_file import FileOrPath, open_file_or_path
+from watchfloor.ingest.files.open_file import FileOrPath, name_log, open_file_or_path
 from watchfloor.ingest.formats.syslog.context import FAMILY
 from watchfloor.ingest.parsing.sample import FileSample
 from watchfloor.schema.definition import EXTRA_FIELD
@@ -70,13 +70,13 @@ def propose_definition(file: FileOrPath, name: str | None = None) -> Proposal:
     Raises ``InputFileError`` if the lines have no form that is known here, or no time.
     """
     with open_file_or_path(file) as opened:
-        path = show_path(opened.name)
+        path = show_path(name_log(opened))
         lines = list(islice(FileSample(opened).read_lines(), SAMPLE_LINES))
     if not lines:
         raise InputFileError(f"{path}: has no lines, so nothing can be proposed")
     try:
         sample = read_sample(lines)
-        return _propose(sample, name or sample.name or _name_source(Path(opened.name)))
+        return _propose(sample, name or sample.name or _name_source(Path(name_log(opened))))
     except InputFileError as error:
         raise InputFileError(f"{path}: {error}") from None
 

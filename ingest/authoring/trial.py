@@ -24,7 +24,7 @@ class Trial:
 
     ``events`` are of the definition's source, ``others`` counts those of other sources. ``rejected`` are the lines that
     a load would quarantine, each with its number in the file. ``misfits`` counts the source's values that are not of
-    their field's type, by field.
+    their field's type, by field. ``bytes`` is the length of all these lines.
     """
 
     source: Source
@@ -32,6 +32,7 @@ class Trial:
     others: dict[str, int] = field(default_factory=dict)
     rejected: list[tuple[int, RejectedLine]] = field(default_factory=list)
     misfits: Counter[str] = field(default_factory=Counter)
+    bytes: int = 0
 
     @property
     def count(self) -> int:
@@ -75,6 +76,7 @@ def try_source(source: Source, file: FileOrPath, most_lines: int) -> Trial:
                 before = chunk.data[: max(0, rejected.offset - chunk.offset)]
                 trial.rejected.append((number + before.count(b"\n"), rejected))
             number += chunk.data.count(b"\n")
+            trial.bytes += len(chunk.data)
             if trial.lines >= most_lines:
                 break
     return trial

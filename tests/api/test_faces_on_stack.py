@@ -132,6 +132,8 @@ def test_the_ledger_and_the_sources_are_listed(wf: Cli, log: Path) -> None:
     assert (mine["state"], mine["events"], mine["quarantined"]) == ("done", EVENTS, 1)
     assert SOURCE in [json.loads(text)["name"] for text in wf("sources")[1].splitlines()]
     assert json.loads(wf("sources", "show", SOURCE)[1])["name"] == SOURCE
+    _, out, err = wf("sources", "show", SOURCE, "--sample", str(log))
+    assert json.loads(out)["name"] == SOURCE and f"{EVENTS:,} events" in err and "  index of status: " in err
     status, _, err = wf("query", SOURCE[:-1])
     assert status == cli.USER
     assert f"did you mean {SOURCE}" in err

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,20 @@ def test_a_log_of_the_last_resort_may_get_a_definition_of_its_own(tmp_path: Path
     file.write_text("".join(f"ts=2026-03-01T08:00:0{n}Z door=north badge=B-{n} ms={n}\n" for n in range(5)))
     status, out, _ = run_command(load_settings(home=tmp_path), "sources", "infer", str(file))
     assert (status, json.loads(out)["name"]) == (0, "logs.doors")
+
+
+def test_a_member_of_an_archive_is_named_or_chosen_and_told(tmp_path: Path) -> None:
+    archive = tmp_path / "doors.zip"
+    with zipfile.ZipFile(archive, "w") as out:
+        for name in ("north.csv", "south.csv"):
+            out.writestr(name, f"when,door\n2026-03-01 08:00:01,{name}\n2026-03-01 08:00:02,{name}\n")
+    settings = load_settings(home=tmp_path)
+    status, out_text, err = run_command(settings, "sources", "infer", str(archive))
+    assert (status, json.loads(out_text)["name"]) == (0, "logs.north")
+    assert "doors.zip is an archive: this is its member north.csv" in err
+    (tmp_path / "doors.json").write_text(out_text)
+    status, out_text, err = run_command(
+        settings, "sources", "try", str(tmp_path / "doors.json"), str(archive / "south.csv")
+    )
+    assert status == 0 and "this is its member south.csv" in err
+    assert "south.csv" in json.loads(out_text.splitlines()[1])["examples"]

@@ -7,7 +7,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from watchfloor.api.cli.definitions import proposal, trial
-from watchfloor.api.cli.definitions.files import read_definition
+from watchfloor.api.cli.definitions.costs import describe_costs
+from watchfloor.api.cli.definitions.files import open_named_log, read_definition
 from watchfloor.api.cli.terminal.command_group import AddCommand
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
@@ -26,6 +27,7 @@ def register(add: AddCommand) -> None:
     )
     show = actions.add_parser("show", help="print a source's definition", allow_abbrev=False)
     show.add_argument("name", metavar="NAME")
+    show.add_argument("--sample", metavar="FILE", help="also what the lines of this log would take in a store")
     show.set_defaults(run=show_source)
     proposal.add_arguments(
         actions.add_parser("infer", help="propose a definition for a file; needs no store", allow_abbrev=False)
@@ -69,7 +71,8 @@ def list_sources(args: Namespace) -> None:
 def show_source(args: Namespace) -> None:
     """Prints the definition in the store, or the shipped one of a source that is not in use yet.
 
-    The kinds of its fields, which follow from their ECS names, are printed beside it on standard error.
+    The kinds of its fields, which follow from their ECS names, are printed beside it on standard error, and so is what
+    the events of a sample take, by table and by indexed field.
     """
     from watchfloor.schema.definition import builtin_definitions
     from watchfloor.schema.errors import UnknownSourceError
@@ -85,6 +88,17 @@ def show_source(args: Namespace) -> None:
     print(json.dumps(sources[args.name].definition, indent=2, ensure_ascii=False))
     for line in list_kinds(sources[args.name]):
         print_message(line)
+    if args.sample is not None:
+        for line in list_costs(sources[args.name], args.sample):
+            print_message(line)
+
+
+def list_costs(source: Source, sample: str) -> list[str]:
+    """Returns lines about what the events of a log take in a store."""
+    from watchfloor.ingest.authoring.costs import measure_source
+
+    with open_named_log(sample) as file:
+        return describe_costs(source, measure_source(source, file))
 
 
 def list_kinds(source: Source) -> list[str]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from watchfloor.api.cli.terminal.context import print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
-from watchfloor.schema.files.paths import find_named_path
 
-from .files import read_definition
+from .files import open_named_log, read_definition
 
 if TYPE_CHECKING:
     from watchfloor.ingest.authoring.trial import Trial
@@ -41,7 +40,8 @@ def try_definition(args: Namespace) -> int:
         raise UserError(f"--lines is {args.lines}; it is 1 or more")
     source, _ = read_definition(args.definition)
     start_jvm(read_settings(args).jars)
-    trial = try_source(source, find_named_path(args.file), args.lines)
+    with open_named_log(args.file) as file:
+        trial = try_source(source, file, args.lines)
     print_rows([_describe_field(trial, name) for name in source.fields_by_name], _COLUMNS, args.format)
     print_outcome(trial)
     return 1 if trial.rejected else 0
