@@ -64,7 +64,10 @@ def find_family(feed: str) -> str:
 def sources_of_feed(feed: str, sources: Mapping[str, Source]) -> list[Source]:
     """Returns the sources to which a file of this feed may have written events."""
     family = find_family(feed)
-    return [source for name, source in sources.items() if (is_of_family(name, family) if family else name == feed)]
+    if family:
+        return [source for name, source in sources.items() if is_of_family(name, family)]
+    beside = sources[feed].parser.get("also", ()) if feed in sources else ()
+    return [source for name, source in sources.items() if name == feed or name in beside]
 
 
 def open_parser(feed: str, header: bytes, resolve: ResolveSource) -> Parser:

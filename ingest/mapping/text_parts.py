@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from .cell_columns import CellColumns
 from .pairs import PairStyle, split_pairs
-from .patterns import NamedPatterns
+from .patterns import PATTERN_COLUMN, NamedPatterns
 
 
 class TextParts:
@@ -24,6 +24,11 @@ class TextParts:
         self._group = "" if told is None else told.get("of", "")
         self._separator_group = "" if told is None else told.get("separator_from", "")
         self._cells = CellColumns(parser["cells"]) if "cells" in parser else None
+
+    def fits_any(self, text: pa.StringArray) -> bool:
+        """Returns true if a pattern fits any of the texts."""
+        column = self._patterns.match(text)[PATTERN_COLUMN]
+        return bool(column.null_count < len(column))
 
     def split(self, text: pa.StringArray) -> dict[str, pa.StringArray]:
         """Returns the raw columns that the texts make. Of a name that is made twice, a pattern's group wins."""

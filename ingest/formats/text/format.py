@@ -14,12 +14,12 @@ from watchfloor.ingest.parsing.format import Format, Match, SniffResult, describ
 from watchfloor.ingest.parsing.parsed import ResolveSource
 from watchfloor.ingest.parsing.sample import FileSample
 from watchfloor.ingest.parsing.time_place import TimePlace, read_time_place
-from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.errors import InputFileError, UnknownSourceError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 from watchfloor.schema.text import list_names
 
-from .text import TextParser
+from .text import OtherSource, TextParser
 
 
 class TextFormat:
@@ -53,7 +53,8 @@ class TextFormat:
 
     def open_parser(self, feed: str, header: bytes, resolve: ResolveSource, source: Source | None) -> TextParser:
         assert source is not None
-        return TextParser(source, int(header or b"0"))
+        also = [OtherSource(name, resolve) for name in source.parser.get("also", ())]
+        return TextParser(source, int(header or b"0"), also)
 
     def open_time_finder(self, header: bytes, source: Source) -> TextTimeFinder:
         return TextTimeFinder(source)
@@ -80,20 +81,37 @@ class TextTimeFinder:
 def _describe_source(sample: FileSample, name: str, sources: Mapping[str, Source]) -> SniffResult:
     """Returns how a file of a source is read: times that may lack a year need the time of the file's last change."""
     result = describe_feed(name, sources)
+    for other in sources[name].parser.get("also", ()) if name in sources else ():
+        if other not in sources:
+            raise UnknownSourceError(other, sources)
+        if sources[other].parser["format"] != TextFormat.name:
+            raise InputFileError(
+                f"{show_path(sample.path)}: {name} has lines of {other} beside it, whose format is not "
+                f"{TextFormat.name}; correct the member also of its definition"
+            )
     if name not in sources or sources[name].parser.get("year") != "file":
         return result
     return replace(result, header=str(os.fstat(sample.file.fileno()).st_mtime_ns // 1000).encode())
 
 
 def find_marked(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:
-    """Returns the sources whose mark is in most of the first lines of a file."""
-    return [
-        source
-        for source in sources.values()
-        if source.parser["format"] == TextFormat.name
-        and (mark := source.parser.get("mark", "").encode())
-        and 2 * sum(mark in line for line in sample.lines) > len(sample.lines)
-    ]
+    """Returns the sources whose mark, or that of a source that may be beside them, is in most lines of a sample.
+
+    Of sources that may be beside each other only the one with most lines is returned, the first of several.
+    """
+    texts = {name: source for name, source in sources.items() if source.parser["format"] == TextFormat.name}
+    counts = {
+        name: sum(mark in line for line in sample.lines)
+        for name, source in texts.items()
+        if (mark := source.parser.get("mark", "").encode())
+    }
+    found: list[Source] = []
+    for name in sorted((name for name, count in counts.items() if count), key=lambda name: -counts[name]):
+        beside = [other for other in texts[name].parser.get("also", ()) if other in counts]
+        most = 2 * sum(counts[each] for each in (name, *beside)) > len(sample.lines)
+        if most and not any(name in source.parser.get("also", ()) for source in found):
+            found.append(texts[name])
+    return found
 
 
 def find_fitting(sample: FileSample, sources: Mapping[str, Source], is_fallback: bool = False) -> list[Source]:
