@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.convert import Reasons, convert_texts
 from watchfloor.ingest.columns.leftovers import Leftovers
@@ -213,6 +214,8 @@ def _scalar_column(
         return convert_texts(name, kind, pa.array(values, pa.string()), time_format, reasons, places)
     if kind in (FieldType.STRING, FieldType.BOOL):
         return pa.array(values, ARROW_TYPES[kind])
+    if kind is not FieldType.TIME and (whole := _convert_numbers(kind, values)) is not None:
+        return whole
     convert = _make_converter(kind, time_format)
     out: list[Any] = []
     for place, value in enumerate(values):
@@ -224,6 +227,17 @@ def _scalar_column(
     if kind is FieldType.TIME:
         return pa.array(out, pa.int64()).cast(ARROW_TYPES[kind])
     return pa.array(out, ARROW_TYPES[kind])
+
+
+def _convert_numbers(kind: FieldType, values: list[Any]) -> pa.Array | None:
+    """Returns numbers as a column if all of them fit its type; otherwise None."""
+    try:
+        if kind is FieldType.FLOAT:
+            floats = pa.array([None if value is None else float(value) for value in values], pa.float64())
+            return floats if pc.all(pc.is_finite(floats)).as_py() is not False else None
+        return pa.array(values, ARROW_TYPES[kind])
+    except (pa.ArrowInvalid, OverflowError):
+        return None
 
 
 def _make_converter(kind: FieldType, time_format: str) -> Callable[[Any], Any]:
