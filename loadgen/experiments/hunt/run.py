@@ -6,6 +6,7 @@ events ─▶ load ─▶ rules ─▶ all in one pass, a sample of them as a qu
 from __future__ import annotations
 
 import random
+import statistics
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -166,7 +167,7 @@ def _make_figures(samples: _Samples, pack: RulePack, events: int) -> Iterator[Fi
     labels = {"rules": f"{many:,}", "events": f"{events:,}"}
     alone = many * sum(samples.rules) / len(samples.rules)
     size = GoalSize(min(events, events * many / _RULES), _EVENTS, "events with as many rules")
-    middle = sorted(samples.hunts)[len(samples.hunts) // 2]
+    middle = statistics.median(samples.hunts)
     yield Figure(PASS, tuple(samples.hunts), labels)
     yield Figure(ONE, tuple(samples.rules), labels)
     yield Figure(
