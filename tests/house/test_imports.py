@@ -110,6 +110,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "query",
         "query/rules/correlations",
         "query/rules",
+        "query/rules/alerts",
     ),
     "api": (
         "api",

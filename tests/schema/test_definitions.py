@@ -55,7 +55,7 @@ def test_what_ships() -> None:
         ),
         *("aws.cloudtrail", "aws.guardduty", "gcp.audit", "kubernetes.audit", "azure.nsgflow"),
         *("okta.system", "o365.management", "entra.signins"),
-        *("wazuh.alerts", "osquery.results", "systemd.journal", "snort.json"),
+        *("wazuh.alerts", "osquery.results", "systemd.journal", "snort.json", "sigma.alerts"),
         *("laurel.audit", "caddy.access", "mongodb.log"),
         *(f"windows.{log}" for log in ("security", "sysmon", "powershell", "defender", "system", "application")),
         *("text.messages", "json.messages", "json.requests", "asterisk.security", "lanl.auth"),

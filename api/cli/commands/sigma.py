@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,11 @@ CHECK_COLUMNS = ("file", "title", "id", "level", "converted", "sources", "reason
 
 def register(add: AddCommand) -> None:
     parser = add(
-        "sigma", lambda args: parser.error("name an action: check, explain, run or hunt"), "Sigma rules as filters"
+        "sigma",
+        lambda args: parser.error("name an action: check, explain, run, hunt or watch"),
+        "Sigma rules as filters",
     )
-    actions = parser.add_subparsers(metavar="[check RULES… | explain RULES… | run RULES… | hunt RULES…]")
+    actions = parser.add_subparsers(metavar="[check | explain | run | hunt | watch] RULES…")
     check = actions.add_parser("check", help="which rules can be run, over which sources", allow_abbrev=False)
     _add_rules(check)
     _add_store(check)
@@ -51,6 +54,12 @@ def register(add: AddCommand) -> None:
     hunt.add_argument("--matches", metavar="FILE", help="write the matches as NDJSON")
     add_format(hunt)
     hunt.set_defaults(run=hunt_rules)
+    watch = actions.add_parser("watch", help="alerts as events arrive, until stopped", allow_abbrev=False)
+    _add_rules(watch)
+    watch.add_argument("--since", metavar="TIME", help="at the first start, take events from TIME on for new ones")
+    watch.add_argument("--webhook", metavar="URL", help="post each alert to URL as JSON")
+    watch.add_argument("--name", type=_read_name, default="default", help="the name of this watch (default: default)")
+    watch.set_defaults(run=watch_rules)
 
 
 def _add_rules(parser: ArgumentParser) -> None:
@@ -75,6 +84,19 @@ def _add_hunt(parser: ArgumentParser, limit: str) -> None:
         default=10.0,
         help="name the rules that are expected to add more than S seconds each (default 10)",
     )
+
+
+def _read_name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text):
+        raise ArgumentTypeError(f"{text!r} is no name of letters, digits, hyphens and underscores")
+    return text
+
+
+def watch_rules(args: Namespace) -> None:
+    """Looks for events that match rules as they arrive, until it is stopped."""
+    from watchfloor.api.cli.sigma.watching import watch_rules
+
+    watch_rules(args)
 
 
 def run_rules(args: Namespace) -> int:

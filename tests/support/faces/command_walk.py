@@ -35,7 +35,7 @@ OPERATING = {
         "compact",
     ),
     *("items", "quarantine", "quarantine list", "quarantine show", "quarantine retry"),
-    *("lists put", "lists remove", "metrics", "sigma", "sigma check", "sigma explain"),
+    *("lists put", "lists remove", "metrics", "sigma", "sigma check", "sigma explain", "sigma watch"),
     *("serve", "token", "token list", "token create", "token rotate", "token revoke"),
     *("generate", "replay", "bench", "report", "compare", "calibrate", "demo"),
     *("continuous", "ycsb", "ycsb load", "ycsb run", "lookups", "lookups write", "lookups read"),

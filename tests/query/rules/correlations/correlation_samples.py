@@ -37,7 +37,7 @@ class TableResult:
         pass
 
 
-@dataclass(frozen=True)
+@dataclass
 class TableService:
     """Answers queries from tables, newest first, each event with its ID."""
 

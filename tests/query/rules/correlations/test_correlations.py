@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from correlation_oracle import OracleMatch, tell_correlation
-from correlation_samples import add_ids, hunt_documents, to_told
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rule_tables import add_ids, hunt_documents, to_told
 
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.source import Source

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from correlation_oracle import OracleMatch, tell_correlation
-from correlation_samples import add_ids, hunt_documents, to_told
 from parsing_support import parse_file, shared_log
+from rule_tables import add_ids, hunt_documents, to_told
 
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
