@@ -1,7 +1,7 @@
-"""What a watch of rules must not forget: the counts of events it has looked at, its alerts, and which were passed on.
+"""The state of a watch of rules: the counts of events it has looked at, its alerts, and which were passed on.
 
-It is a database in a file. An alert is recorded in one transaction with the counts of the minutes that were looked at,
-so that after an end at any point each event was looked at, and each alert is told once.
+It is a database in a file. The counts of what was looked at are recorded after all alerts of the look. After an end at
+any point the look is therefore done again, and the alerts that it finds again are known by their IDs.
 """
 
 from __future__ import annotations
