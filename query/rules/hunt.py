@@ -103,7 +103,6 @@ class Hunt:
         self.seconds = 0.0
         self._correlations, self._kept = correlations, KeptMatches()
         self._service, self._since, self._until, self._limit = service, since, until, limit
-        self._prepared: dict[str, RuleProgram] = {}
 
     def estimate_cost(self) -> HuntCost:
         """Returns the queries' cost by the planner, and that of the verdicts; nothing is read but counts."""
@@ -115,24 +114,17 @@ class Hunt:
             if plan is None:
                 continue
             events[pack.source.name] = plan["events"]
-            rules, evaluated = self._prepare_rules(pack), min(plan["events"], plan["expected"]["matches"])
+            rules, evaluated = pack.program, min(plan["events"], plan["expected"]["matches"])
             seconds += plan["expected"]["end_seconds"] + estimate_rules(rules) * evaluated
             for number, rule in enumerate(pack.rules):
                 alone[rule.info] = alone.get(rule.info, 0.0) + estimate_rule(rules, number) * evaluated
         ranked = tuple(sorted(alone.items(), key=lambda item: -item[1]))
         return HuntCost(len(self.packs), sum(events.values()), seconds, ranked)
 
-    def _prepare_rules(self, pack: RulePack) -> RuleProgram:
-        name = pack.source.name
-        if name not in self._prepared:
-            types = {field.name: field.scalar for field in pack.source.fields}
-            self._prepared[name] = RuleProgram((rule.tree for rule in pack.rules), types)
-        return self._prepared[name]
-
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         started = time.perf_counter()
         for pack in self.packs:
-            rules = self._prepare_rules(pack)
+            rules = pack.program
             result = self._service.run(self._make_request(pack))
             try:
                 for batch in _gather_rows(result):

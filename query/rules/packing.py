@@ -18,6 +18,7 @@ from watchfloor.schema.filter.sigma.rule_file import RuleInfo
 from watchfloor.schema.source import Source
 
 from .correlations.kept_matches import list_kept_fields
+from .evaluate import RuleProgram
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ class RulePack:
         """The filter of the query for all rules: the beginnings of the rules; None if one has none."""
         joined = join_any(True if rule.start is None else rule.start for rule in self.rules)
         return None if isinstance(joined, bool) else joined
+
+    @cached_property
+    def program(self) -> RuleProgram:
+        """The rules as they are evaluated."""
+        types = {field.name: field.scalar for field in self.source.fields}
+        return RuleProgram((rule.tree for rule in self.rules), types)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.query.rules.hunt import Hunt
-from watchfloor.query.rules.packing import PackedRule, RulePack, pack_rules
+from watchfloor.query.rules.packing import RulePack, pack_rules
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter import tree as f
@@ -72,7 +72,9 @@ class WatchedRules:
         for pack in self.packs.values():
             for rule in pack.rules:
                 key = (rule.info.id, rule.info.title, pack.source.name)
-                found.setdefault(key, set()).update(list_open_fields(pack.source, _list_fields(rule)))
+                found.setdefault(key, set()).update(
+                    list_open_fields(pack.source, () if rule.tree is None else f.list_fields(rule.tree))
+                )
         return found
 
 
@@ -172,7 +174,3 @@ def _merge_spans(spans: Sequence[Span]) -> list[Span]:
         else:
             joined.append((since, until))
     return joined
-
-
-def _list_fields(rule: PackedRule) -> set[str]:
-    return set().union(*(f.list_fields(tree) for tree in (rule.start, rule.rest) if tree is not None))
