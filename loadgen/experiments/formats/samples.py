@@ -67,6 +67,25 @@ SAMPLES: Mapping[str, FormatSample] = {
         "shost={host} act=allow out={count} msg=let through by rule {few}",
         goal=25,
     ),
+    "LEEF": FormatSample(
+        "leef.events",
+        "LEEF:1.0|Lab|Gate|1.0|connection allowed|devTime={millis}\tsrc={ip}\tsrcPort={port}\tdst={peer}\tdstPort=443\t"
+        "usrName={user}\tproto=6\tcat=allow\tsrcBytes={count}\tmsg=let through by rule {few}",
+        goal=25,
+    ),
+    "pairs, SonicWall": FormatSample(
+        "sonicwall.firewall",
+        '<134>id=firewall sn=0017C5000001 time="{day} {clock} UTC" fw=203.0.113.1 pri=6 c=1024 m=537 msg="Connection '
+        'Closed" app=49177 n={count} usr="{user}" src={ip}:{port}:X0:{host} dst={peer}:443:X1 proto=tcp/https '
+        'sent={count} rcvd={count} spkt={few} rpkt={few} cdur={count} rule="{few} (LAN->WAN)" fw_action="NA"',
+    ),
+    "pairs, Check Point": FormatSample(
+        "checkpoint.firewall",
+        '<134>1 {iso} gate CheckPoint 4242 - [action:"Accept"; flags:"411908"; ifdir:"inbound"; ifname:"eth0"; '
+        'origin:"192.0.2.1"; time:"{epoch}"; dst:"{peer}"; inzone:"Internal"; outzone:"External"; proto:"6"; '
+        'rule_name:"allow web"; s_port:"{port}"; service:"443"; service_id:"https"; src:"{ip}"; user:"{user}"; '
+        'product:"VPN-1 & FireWall-1"; bytes:"{count}"]',
+    ),
     "Zeek, JSON": FormatSample(
         "zeek.conn",
         '{{"_path":"conn","ts":{epoch}.{micros:06},"uid":"C{uid}","id.orig_h":"{ip}","id.orig_p":{port},"id.resp_h":'
