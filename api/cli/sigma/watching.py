@@ -81,6 +81,7 @@ class _AlertWatch:
 
     def _look(self, store: Store, since: int | None) -> None:
         known = dict(store.catalog.read_sources())
+        known.pop(ALERTS_SOURCE, None)  # it changes with the first alert, and no rule is about it
         is_new = known != self._known
         if is_new:
             self._rules = self._read_rules(known)

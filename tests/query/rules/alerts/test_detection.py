@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rule_tables import TableService, add_ids, read_documents
 
 from watchfloor.query.rules.alerts.alert_state import AlertState
-from watchfloor.query.rules.alerts.detect import Detector, WatchedRules
+from watchfloor.query.rules.alerts.detect import SETTLE_SECONDS, Detector, WatchedRules
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.source import Source
@@ -161,6 +161,31 @@ def test_what_was_there_before_is_not_told(tmp_path: Path) -> None:
     old = [{"ts": 0, "mark": "a", "user": "ann"}]
     alerts = watch([[{"ts": 5 * MINUTE, "mark": "a", "user": "bob"}]], tmp_path, before=old)
     assert [alert["user"] for alert in alerts] == ["bob"]
+
+
+class CountedBeforeEvents(ArrivingEvents):
+    """A store that counts events before a query finds them."""
+
+    def add(self, rows: list[dict[str, Any]]) -> None:
+        super().add(rows)
+        self.tables[self.source.name] = (self.source, self.tables[self.source.name][1].slice(0, 0))
+
+
+def test_events_that_are_found_later_than_their_counts_are_told(tmp_path: Path) -> None:
+    store = CountedBeforeEvents(SOURCE)
+    store.add([])
+    rules = read_documents([RULE], {SOURCE.name: SOURCE})
+    state, moment = AlertState(tmp_path / "state.db"), [1_000.0]
+    watched = WatchedRules(rules.rules, rules.correlations, {SOURCE.name: SOURCE})
+    detector = Detector(cast(QueryService, store), state, watched, print, lambda: moment[0])
+    detector.begin(None)
+    store.add([{"ts": 5 * MINUTE, "mark": "a", "user": "ann"}])
+    assert detector.look() == 0
+    ArrivingEvents.add(store, [])
+    moment[0] += SETTLE_SECONDS - 1
+    assert detector.look() == 0
+    moment[0] += 1
+    assert [detector.look(), detector.look()] == [1, 0]
 
 
 def test_labelled_values_stay_out_of_alerts(tmp_path: Path) -> None:
