@@ -46,7 +46,7 @@ def test_the_demo_shows_the_main_job(home: Path, tmp_path: Path) -> None:
     assert len(re.findall(r"^\$ watchfloor query proxy.events", shown, re.MULTILINE)) == 4
     # What a query says of itself goes to standard error: its plan and its first-result time.
     assert len(re.findall(r"^ +scheme +batched-(index|scan)", done.stderr, re.MULTILINE)) == 4
-    assert len(re.findall(r"^5 rows in .* first after [0-9.]+ m?s", done.stderr, re.MULTILINE)) == 3
+    assert len(re.findall(r"^5 rows in .* first after [0-9.,]+ m?s", done.stderr, re.MULTILINE)) == 3
     assert re.search(r"^proxy.events +domain +domain +10 ", shown, re.MULTILINE), "the sighting of the rare value"
     assert re.search(r"^3 rows in .*stopped at the limit", done.stderr, re.MULTILINE), "the query of all sources"
     assert re.search(r"^5 rows of [0-9,]+ events after", done.stderr, re.MULTILINE), "the statistics"
