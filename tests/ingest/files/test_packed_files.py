@@ -124,7 +124,7 @@ def test_a_worker_that_stops_in_a_packed_log_leaves_all_to_the_next(
 
 
 def test_lines_of_a_member_are_retried_by_its_name(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    settings, made = own(store_settings, "retried"), store.catalog.register(source("retried"))
+    settings, made = own(store_settings, "unpacked"), store.catalog.register(source("unpacked"))
     packed = tmp_path / "a.zip"
     bad = [line(number, extra=number) for number in range(100)]
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -135,7 +135,7 @@ def test_lines_of_a_member_are_retried_by_its_name(store_settings: Settings, sto
     name = f"{packed}/bad.log"
     found = list(Quarantine(store).open_lines(name))
     assert [q.offset for q in found] == [sum(len(text) + 1 for text in bad[:number]) for number in range(100)]
-    made = store.catalog.register(source("retried", extra=({"name": "extra", "type": "int"},)))
+    made = store.catalog.register(source("unpacked", extra=({"name": "extra", "type": "int"},)))
     assert retry_lines(store, path=name).events == 100
     assert counts(store, made) == exactly(made, 300)
     assert load(settings, packed, feed=made.name, again=True).events == 300

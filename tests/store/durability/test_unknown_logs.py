@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.private_files import make_private_folder
 from watchfloor.store.stack.accounts.zookeeper_login import login_option
 from watchfloor.store.stack.home.stack_state import load_state
 
@@ -64,6 +65,8 @@ def test_an_entry_of_an_unknown_log_is_not_acknowledged(store_settings: Settings
     assert state is not None
     port = state.ports["tserver1" if server == "a living server" else "gc"]
     log = store_settings.home / "data" / "accumulo" / "wal" / f"127.0.0.1+{port}" / str(uuid.uuid4())
+    # Whoever makes a file makes its folder, open as the umask leaves it; a server's folder is closed.
+    make_private_folder(log.parent)
     try:
         assert "counts as dead" in append(store_settings, log, tmp_path)
     finally:
