@@ -40,7 +40,7 @@ def test_each_server_tells_which_tablets_it_serves(store_settings: Settings) -> 
 
 def test_a_flush_and_a_compaction_are_seen_while_they_run(store_settings: Settings) -> None:
     with Store.open(store_settings) as store, ServerWatch(store) as watch:
-        table = event_table(store.catalog.register(source("compacted")))
+        table = event_table(store.catalog.register(source("server_list")))
         minors: list[TableLoad] = []
         majors: list[TableLoad] = []
         # Each lasts for some hundredths of a second: it may fall between two looks, and then comes again.
