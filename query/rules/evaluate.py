@@ -120,26 +120,26 @@ class RuleEvaluator:
     def find_matches(self, number: int) -> Numbers:
         """Returns the rows that a filter holds for, ascending."""
         node = self._rules.nodes[number]
-        found = True if node is None else self._find(node, True)
+        found = True if node is None else self._find_rows(node, True)
         if isinstance(found, bool):
             return np.arange(len(self._table) if found else 0)
         return np.flatnonzero(found)
 
-    def _find(self, node: RuleNode, within: Rows) -> Rows:
+    def _find_rows(self, node: RuleNode, within: Rows) -> Rows:
         """Returns for each row of ``within`` whether a filter holds; of other rows the answer means nothing."""
         match node.tree:
             case f.And():
                 for child in node.children:
-                    if (within := _join_all(within, self._find(child, within))) is False:
+                    if (within := _join_all(within, self._find_rows(child, within))) is False:
                         break
                 return within
             case f.Or():
                 found: Rows = False
                 for child in node.children:
-                    found = _join_any(found, self._find(child, within))
+                    found = _join_any(found, self._find_rows(child, within))
                 return found
             case f.Not():
-                found = self._find(node.children[0], within)
+                found = self._find_rows(node.children[0], within)
                 return not found if isinstance(found, bool) else ~found
         if node.number not in self._known:
             is_few = within is not True and np.count_nonzero(within) * _FEW <= len(self._table)
@@ -153,13 +153,13 @@ class RuleEvaluator:
         column = None if node.asked is None else self._read_column(node.asked.field)
         if node.asked is not None and node.choices is not None and column is not None:
             return self._test_literals(node.asked, node.choices, node.is_exact, column)
-        return _simplify(self._test_rows(node, None))
+        return _simplify_rows(self._test_rows(node, None))
 
     def _test_some(self, node: RuleNode, rows: Numbers) -> Rows:
         """Returns whether a condition holds for some rows, and False for all others."""
         found = np.zeros(len(self._table), bool)
         found[rows] = self._test_rows(node, rows)
-        return _simplify(found)
+        return _simplify_rows(found)
 
     def _test_rows(self, node: RuleNode, rows: Numbers | None) -> Mask:
         """Returns for each row, or for each of some, whether a condition holds."""
@@ -238,7 +238,7 @@ def _test_values(values: pa.StringArray, test: f.Condition) -> Mask:
     return find_rows(pa.table({"": values}), test, {"": FieldType.STRING})
 
 
-def _simplify(found: Mask) -> Rows:
+def _simplify_rows(found: Mask) -> Rows:
     return found if found.any() else False
 
 
@@ -247,7 +247,7 @@ def _join_all(left: Rows, right: Rows) -> Rows:
         return False
     if left is True or right is True:
         return right if left is True else left
-    return _simplify(left & right)
+    return _simplify_rows(left & right)
 
 
 def _join_any(left: Rows, right: Rows) -> Rows:

@@ -16,9 +16,10 @@ from watchfloor.api.cli.terminal.rows import print_rows
 from watchfloor.api.formats.writers import Writer, open_output, open_writer
 from watchfloor.api.requests import parse_time_range
 from watchfloor.query.rules.hunt import Hunt, HuntCost, RuleCount
-from watchfloor.query.rules.packing import RulePack, pack_rules
+from watchfloor.query.rules.packing import pack_rules
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.filter.sigma.convert import ConvertedRule
 from watchfloor.schema.filter.sigma.correlations.model import Correlation
 from watchfloor.schema.filter.sigma.correlations.rule_set import RuleSet, convert_rules
 from watchfloor.schema.filter.sigma.rule_file import RuleInfo, read_rules
@@ -58,7 +59,8 @@ def open_hunt(args: Namespace, limit: int | None, tells: bool = True) -> Iterato
     with open_store(read_settings(args)) as store:
         known = store.catalog.read_sources()
         rules = convert_rules(read_rules(args.rules), known)
-        packs, correlations, failed = pack_known_rules(rules, known)
+        ready, correlations, failed = choose_runnable(rules, known)
+        packs = [pack for pack in pack_rules(ready, correlations) if pack.source.name in known]
         _tell_failed(len(rules.outcomes), failed)
         if not packs:
             raise UserError("no rule can be run: `watchfloor sigma check RULES --store` tells why of each")
@@ -75,10 +77,10 @@ def open_hunt(args: Namespace, limit: int | None, tells: bool = True) -> Iterato
         yield OpenHunt(hunt, failed, cost)
 
 
-def pack_known_rules(
+def choose_runnable(
     rules: RuleSet, known: Mapping[str, Source]
-) -> tuple[list[RulePack], list[Correlation], list[tuple[RuleInfo, str]]]:
-    """Returns the packs and the correlations of rules that have sources in the store, and the reasons of the others."""
+) -> tuple[list[ConvertedRule], list[Correlation], list[tuple[RuleInfo, str]]]:
+    """Returns the rules and correlations that have sources in the store, and the reasons of the others."""
     # A source may stand for one that comes with its first events; only those of the store can be read.
     ready = [rule for rule in rules.rules if any(one.source.name in known for one in rule.filters)]
     correlations = [one for one in rules.correlations if any(name in known for name in one.list_sources())]
@@ -86,8 +88,7 @@ def pack_known_rules(
     runnable = [*(one.info for one in rules.rules), *(one.info for one in rules.correlations)]
     lacking = [info for info in runnable if info.place not in places]
     failed = [*rules.failed, *((info, "the store has no events of its sources") for info in lacking)]
-    packs = [pack for pack in pack_rules(ready, correlations) if pack.source.name in known]
-    return packs, correlations, failed
+    return ready, correlations, failed
 
 
 def run_hunt(opened: OpenHunt, writers: Sequence[Writer], kept: list[pa.RecordBatch] | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from argparse import Namespace
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,9 +26,8 @@ from watchfloor.schema.source import Source
 from watchfloor.schema.text import format_number
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.runtime.private_files import make_private_folder, write_private
-from watchfloor.store.store import Store
 
-from .hunting import pack_known_rules
+from .hunting import choose_runnable
 
 POLL_SECONDS = 10.0
 """The pause between two looks."""
@@ -71,37 +71,38 @@ class _AlertWatch:
         while not stop.is_set():
             try:
                 with open_store(self._settings) as store:
+                    service = QueryService(store)
                     while not stop.is_set():
-                        self._look(store, since)
+                        self._find_alerts(store.catalog.read_sources(), service, since)
                         self._load_alerts(stop)
                         stop.wait(POLL_SECONDS)
             except OperatorError as error:
                 print_message(f"{error}; trying again")
                 stop.wait(POLL_SECONDS)
 
-    def _look(self, store: Store, since: int | None) -> None:
-        known = dict(store.catalog.read_sources())
+    def _find_alerts(self, sources: Mapping[str, Source], service: QueryService, since: int | None) -> None:
+        known = dict(sources)
         known.pop(ALERTS_SOURCE, None)  # it changes with the first alert, and no rule is about it
         is_new = known != self._known
         if is_new:
             self._rules = self._read_rules(known)
         assert self._rules is not None
-        detector = Detector(QueryService(store), self._state, self._rules, print_message)
+        detector = Detector(service, self._state, self._rules, print_message)
         if is_new:
-            detector.begin(since)
+            detector.begin_watch(since)
             self._known = known
             print_message(
                 f"watching {format_number(len(self._rules.watched), 'source')} with "
                 f"{format_number(len(self._rules.rules) + len(self._rules.correlations), 'rule')}"
             )
-        added = detector.look()
+        added = detector.find_alerts()
         if added:
             print_message(f"{format_number(added, 'new alert')}")
 
     def _read_rules(self, known: dict[str, Source]) -> WatchedRules:
         """Returns the rules that have sources in the store; other rules wait for theirs."""
         rules = convert_rules(self._entries, known)
-        _, correlations, failed = pack_known_rules(rules, known)
+        _, correlations, failed = choose_runnable(rules, known)
         if failed and self._known is None:
             print_message(
                 f"{len(failed):,} of {format_number(len(rules.outcomes), 'rule')} cannot be run, or wait for events of "

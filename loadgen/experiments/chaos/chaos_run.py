@@ -79,8 +79,7 @@ class ChaosRun:
             self._await("the services", lambda: not self._list_unwell(), _START_SECONDS)
             self._run_faults(plan)
             self._await_quiet()
-            self._compare("as loaded", LAYOUTS)
-            self._compare_compacted()
+            self._compare_everything()
         self._check_logs()
 
     def count_events(self) -> dict[str, int]:
@@ -152,28 +151,32 @@ class ChaosRun:
         self._await("an empty queue", lambda: self._read_lag() == 0, _PATIENCE, self._read_lag)
         self._await("all processes", lambda: not self._list_unwell(), _PATIENCE)
 
-    def _compare(self, when: str, layouts: Sequence[str]) -> None:
-        """Compares everything in these layouts with the files."""
-        print_progress(f"comparing, {when}: {' and '.join(layouts)}")
-        for layout in layouts:
-            maker, truth = self._makers[layout], self._truths[layout]
-            checks = FinalChecks(self._inquirers[layout], maker, truth, self.differences, when)
-            self.compared += checks.run()
-            check_records(self._session.store, maker, truth, self._watch.rows, self.differences)
-
-    def _compare_compacted(self) -> None:
-        """Merges all blocks and all files, which also folds the counts of items that are done, and compares again.
+    def _compare_everything(self) -> None:
+        """Compares each layout as loaded; and when all its blocks or files are merged, which also folds its counts.
 
         Cells are compared while the merging of blocks waits for queries that may still read the old ones.
         """
         name = self._makers["block"].source_name
+        self._compare("as loaded", "block")
         with ThreadPoolExecutor(1) as pool:
             merging = pool.submit(self._services.run_command, "compaction", "compact", name, seconds=_COMMAND_SECONDS)
-            for layout in ("cell", "block"):
-                if layout == "block" and (status := merging.result()):
-                    self.differences.add("compaction", name, f"ended with status {status}")
-                compact_source(self._session.store.connection, self._makers[layout].make_source())
-                self._compare("compacted", (layout,))
+            self._compare("as loaded", "cell")
+            self._compare_compacted("cell")
+            if status := merging.result():
+                self.differences.add("compaction", name, f"ended with status {status}")
+        self._compare_compacted("block")
+
+    def _compare_compacted(self, layout: str) -> None:
+        compact_source(self._session.store.connection, self._makers[layout].make_source())
+        self._compare("compacted", layout)
+
+    def _compare(self, when: str, layout: str) -> None:
+        """Compares everything in this layout with the files."""
+        print_progress(f"comparing, {when}: {layout}")
+        maker, truth = self._makers[layout], self._truths[layout]
+        checks = FinalChecks(self._inquirers[layout], maker, truth, self.differences, when)
+        self.compared += checks.run()
+        check_records(self._session.store, maker, truth, self._watch.rows, self.differences)
 
     def _check_logs(self) -> None:
         """Looks for tracebacks in what the commands have printed and logged."""

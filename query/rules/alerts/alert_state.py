@@ -57,7 +57,7 @@ class AlertState:
         self._path = path
         make_private_folder(path.parent)
         open_private(path, "ab").close()
-        with self._guard():
+        with self._report_damage():
             self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._database.execute("pragma journal_mode = wal")
             self._database.execute("pragma synchronous = full")
@@ -65,36 +65,36 @@ class AlertState:
 
     def read_sources(self) -> dict[str, bool]:
         """Returns the sources that were there when they were looked for, and whether the state has counts of them."""
-        with self._guard():
+        with self._report_damage():
             return {name: bool(known) for name, known in self._database.execute("select name, has_counts from sources")}
 
     def add_sources(self, names: Iterable[str]) -> None:
         """Records sources of which the state has no counts yet."""
-        with self._change() as database:
+        with self._open_change() as database:
             database.executemany("insert or ignore into sources values (?, 0)", [(name,) for name in names])
 
     def read_counts(self, source: str) -> MinuteCounts:
         """Returns the counts of events that were looked at."""
-        with self._guard():
+        with self._report_damage():
             rows = self._database.execute("select hour, minutes from hours where source = ?", (source,)).fetchall()
         return {hour: np.frombuffer(minutes, np.int64) for hour, minutes in rows}
 
     def put_counts(self, source: str, counts: MinuteCounts) -> None:
         """Records a source with its counts, from which on it is looked at."""
-        with self._change() as database:
+        with self._open_change() as database:
             database.execute("insert or replace into sources values (?, 1)", (source,))
             self._put_hours(database, source, counts)
 
     def read_due(self, source: str, now: float) -> list[Span]:
         """Returns the spans of time that are due to be looked at once more."""
-        with self._guard():
+        with self._report_damage():
             return self._database.execute(
                 "select since, until from looks where source = ? and due <= ?", (source, now)
             ).fetchall()
 
     def put_alerts(self, alerts: Iterable[NewAlert]) -> int:
         """Records alerts, and returns how many of them are new."""
-        with self._change() as database:
+        with self._open_change() as database:
             before = database.total_changes
             database.executemany(
                 "insert or ignore into alerts (id, line) values (?, ?)", [(one.id, one.line) for one in alerts]
@@ -103,7 +103,7 @@ class AlertState:
 
     def end_look(self, looks: Iterable[SourceLook], due: float) -> None:
         """Records that sources were looked at; the changed spans are looked at once more when it is ``due``."""
-        with self._change() as database:
+        with self._open_change() as database:
             for look in looks:
                 self._put_hours(database, look.source, look.counts)
                 database.executemany(
@@ -119,7 +119,7 @@ class AlertState:
 
         A file has the same lines whenever it is asked for.
         """
-        with self._change() as database:
+        with self._open_change() as database:
             row = database.execute("select min(number) from files where is_loaded = 0").fetchone()
             if row[0] is None:
                 waiting = database.execute(
@@ -135,12 +135,12 @@ class AlertState:
         return row[0], [line for (line,) in lines]
 
     def mark_loaded(self, file: int) -> None:
-        with self._change() as database:
+        with self._open_change() as database:
             database.execute("update files set is_loaded = 1 where number = ?", (file,))
 
     def next_unposted(self) -> tuple[int, str] | None:
         """Returns the number and the line of the oldest alert that was not posted yet."""
-        with self._guard():
+        with self._report_damage():
             row: tuple[int, str] | None = self._database.execute(
                 "select number, line from alerts where posted = 0 order by number limit 1"
             ).fetchone()
@@ -148,12 +148,12 @@ class AlertState:
 
     def mark_posted(self, number: int) -> None:
         """Records that an alert was posted, or was given up."""
-        with self._change() as database:
+        with self._open_change() as database:
             database.execute("update alerts set posted = 1 where number = ?", (number,))
 
     def skip_posts(self) -> None:
         """Records all alerts as posted: there is no webhook."""
-        with self._change() as database:
+        with self._open_change() as database:
             database.execute("update alerts set posted = 1 where posted = 0")
 
     def close(self) -> None:
@@ -167,9 +167,9 @@ class AlertState:
         )
 
     @contextmanager
-    def _change(self) -> Iterator[sqlite3.Connection]:
+    def _open_change(self) -> Iterator[sqlite3.Connection]:
         """Yields the database in a transaction, which is on the disk afterwards."""
-        with self._guard():
+        with self._report_damage():
             self._database.execute("begin immediate")
             try:
                 yield self._database
@@ -179,7 +179,7 @@ class AlertState:
                 raise
 
     @contextmanager
-    def _guard(self) -> Iterator[None]:
+    def _report_damage(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:

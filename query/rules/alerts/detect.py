@@ -92,7 +92,7 @@ class Detector:
         """``report`` gets a line for what cannot be run."""
         self._service, self._state, self._rules, self._report, self._clock = service, state, rules, report, clock
 
-    def begin(self, since: int | None) -> None:
+    def begin_watch(self, since: int | None) -> None:
         """Begins to watch sources: what they hold from ``since`` on is new; None stands for nothing.
 
         All events of a source that was not there when the watch began are new.
@@ -109,7 +109,7 @@ class Detector:
                 self._state.put_counts(name, counts)
         self._state.add_sources(self._rules.sources)
 
-    def look(self) -> int:
+    def find_alerts(self) -> int:
         """Looks at all new events, and returns the number of new alerts."""
         now = self._clock()
         looks = [look for name in self._rules.watched if (look := self._look_for_changes(name, now)) is not None]

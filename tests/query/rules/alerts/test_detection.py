@@ -104,11 +104,11 @@ def watch(
         state = AlertState(folder / "state.db")
         clock = 1_000.0 + 100 * number
         detector = Detector(cast(QueryService, store), state, watched, said.append, lambda at=clock: at)  # type: ignore[misc]
-        detector.begin(None)
+        detector.begin_watch(None)
         store.add(rows)
-        detector.look()
+        detector.find_alerts()
         if number % 2:
-            assert detector.look() == 0
+            assert detector.find_alerts() == 0
         state.close()
     state = AlertState(folder / "state.db")
     found = state.next_file(10_000)
@@ -178,14 +178,14 @@ def test_events_that_are_found_later_than_their_counts_are_told(tmp_path: Path) 
     state, moment = AlertState(tmp_path / "state.db"), [1_000.0]
     watched = WatchedRules(rules.rules, rules.correlations, {SOURCE.name: SOURCE})
     detector = Detector(cast(QueryService, store), state, watched, print, lambda: moment[0])
-    detector.begin(None)
+    detector.begin_watch(None)
     store.add([{"ts": 5 * MINUTE, "mark": "a", "user": "ann"}])
-    assert detector.look() == 0
+    assert detector.find_alerts() == 0
     ArrivingEvents.add(store, [])
     moment[0] += SETTLE_SECONDS - 1
-    assert detector.look() == 0
+    assert detector.find_alerts() == 0
     moment[0] += 1
-    assert [detector.look(), detector.look()] == [1, 0]
+    assert [detector.find_alerts(), detector.find_alerts()] == [1, 0]
 
 
 def test_labelled_values_stay_out_of_alerts(tmp_path: Path) -> None:
