@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from .errors import UnknownFieldError
-from .field import Field
+from .field import Field, FieldType
 
 _RULES = ("title", "parser", "unknown_fields")
 """The members of a definition that hold for what is read from now on, and not for stored events."""
@@ -42,6 +42,11 @@ class Source:
     @cached_property
     def fields_by_name(self) -> Mapping[str, Field]:
         return {f.name: f for f in self.fields}
+
+    @cached_property
+    def scalar_types(self) -> Mapping[str, FieldType]:
+        """The type of a value of each field, by the field's name; a list has those of its elements."""
+        return {f.name: f.scalar for f in self.fields}
 
     @cached_property
     def indexed_fields(self) -> tuple[Field, ...]:

@@ -52,8 +52,7 @@ class RulePack:
     @cached_property
     def program(self) -> RuleProgram:
         """The rules as they are evaluated."""
-        types = {field.name: field.scalar for field in self.source.fields}
-        return RuleProgram((rule.tree for rule in self.rules), types)
+        return RuleProgram((rule.tree for rule in self.rules), self.source.scalar_types)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class ExpressionCompiler:
 
     def __init__(self, source: Source, encode_field: EncodeField) -> None:
         self.source, self.encode_field = source, encode_field
-        self.types = {field.name: field.scalar for field in source.fields}
+        self.types = source.scalar_types
 
     def compile_pair(self, left: Expression, right: Expression) -> bytes:
         """Returns two expressions; if one is a float, an int becomes one too."""

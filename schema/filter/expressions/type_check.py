@@ -38,7 +38,7 @@ class ExpressionTyper:
         self, source: Source, text: str, places: Iterable[int], find_field: Callable[[str, int | None], Field]
     ) -> None:
         self.source, self.text, self.places, self.find_field = source, text, deque(places), find_field
-        self.types = {field.name: field.scalar for field in source.fields}
+        self.types = source.scalar_types
 
     def type_side(self, side: Expression) -> Expression:
         """Returns one side of a condition with the names of fields. Raises ``FilterError``.

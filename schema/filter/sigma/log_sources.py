@@ -71,6 +71,7 @@ def list_names(log_source: LogSource) -> list[str]:
     return [] if row is None else [entry["name"].format(service=log_source.service) for entry in row["sources"]]
 
 
+@cache
 def _find_row(log_source: LogSource) -> Mapping[str, Any] | None:
     fitting = [row for row in _load_table() if _fits(row, log_source)]
     return max(fitting, key=lambda row: sum(part in row for part in _PARTS), default=None)

@@ -40,7 +40,7 @@ def test_a_hunt_finds_in_both_layouts_what_each_rule_matches(
     (loaded,) = parse(path)
     entries = [entry for number, text in enumerate(make_rules(RULES, 1)) for entry in parse_rules(text, f"{number}")]
     rules = [convert_rule(entry, {SOURCE: loaded.source}) for entry in entries if isinstance(entry, ParsedRule)]
-    types = {field.name: field.scalar for field in loaded.source.fields}
+    types = loaded.source.scalar_types
     table = pa.Table.from_batches([loaded.batch])
     lines = table.column("CommandLine").to_pylist()
     expected: Counter[tuple[str, str]] = Counter()

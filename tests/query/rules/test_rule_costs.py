@@ -13,7 +13,7 @@ from watchfloor.schema.filter.sigma.rule_file import ParsedRule, parse_rules
 from watchfloor.schema.filter.tree import Filter
 
 SOURCE = builtin_definitions()["windows.sysmon"]
-TYPES = {field.name: field.scalar for field in SOURCE.fields}
+TYPES = SOURCE.scalar_types
 EVENTS = 10_000_000
 
 

@@ -47,7 +47,7 @@ EVENTS = [
 ]
 FILTERS = filters(SOURCE, pools_of(SOURCE, EVENTS))
 TABLE = pa.Table.from_pylist(EVENTS, SOURCE.arrow_schema)
-TYPES = {field.name: field.scalar for field in SOURCE.fields}
+TYPES = SOURCE.scalar_types
 SHORT = st.text("aA/b.*?\\ßÄ", max_size=4)
 TEXTS = st.one_of(SHORT, SHORT, st.builds(lambda text, times: text * times, SHORT, st.integers(10, 30)))
 LOWERED = st.builds(

@@ -55,7 +55,7 @@ ROWS = [make_row(number) for number in range(40)]
 TABLE = pa.Table.from_pylist(ROWS, SOURCE.arrow_schema)
 CHUNKED = pa.concat_tables([TABLE.slice(0, 7), TABLE.slice(7, 0), TABLE.slice(7, 20), TABLE.slice(27)])
 ADDRESSES = {field.name for field in SOURCE.fields if field.scalar is FieldType.IP}
-TYPES = {field.name: field.scalar for field in SOURCE.fields}
+TYPES = SOURCE.scalar_types
 DRAWN = filters(
     SOURCE,
     {name: [v for v in pool if v == v] for name, pool in pools_of(SOURCE, ROWS).items()},

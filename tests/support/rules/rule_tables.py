@@ -52,7 +52,7 @@ class TableService:
         if request.until is not None:
             mask &= times < request.until
         if request.where is not None:
-            types = {field.name: field.scalar for field in source.fields}
+            types = source.scalar_types
             mask &= find_rows(table, type_filter(read_tree(request.where), source), types)
         names = list(request.columns or source.fields_by_name)
         return TableResult(table.filter(pa.array(mask)).select([*names, ID_COLUMN]))

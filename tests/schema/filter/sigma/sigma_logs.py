@@ -67,7 +67,7 @@ def compare_rules(name: str, entries: Sequence[RuleEntry], folder: Path) -> tupl
 def choose_events(table: pa.Table, meant: MeantSource) -> pa.Table:
     """Returns some of the events that a log source means."""
     if meant.where is not None:
-        types = {field.name: field.scalar for field in meant.source.fields}
+        types = meant.source.scalar_types
         table = filter_rows(table, type_filter(read_tree(meant.where), meant.source), types)
     return table.take(pa.array(range(0, len(table), 1 + len(table) // ROWS), pa.int64()))
 

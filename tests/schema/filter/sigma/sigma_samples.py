@@ -60,7 +60,7 @@ def list_matches(one: SourceFilter, table: pa.Table) -> list[int]:
     """Returns the numbers of the rows for which the filter holds."""
     if one.tree is None:
         return list(range(len(table)))
-    types: dict[str, FieldType] = {field.name: field.scalar for field in one.source.fields}
+    types: dict[str, FieldType] = one.source.scalar_types
     return [int(row) for row in find_rows(table, one.tree, types).nonzero()[0]]
 
 
