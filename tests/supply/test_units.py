@@ -22,7 +22,7 @@ NEWER = ("RestartSteps", "RestartMaxDelaySec")
 
 def test_every_server_has_a_unit() -> None:
     assert {unit.stem for unit in UNITS} == {
-        *("watchfloor-master", "watchfloor-worker", "watchfloor-serve", "zookeeper", "kafka"),
+        *("watchfloor-master", "watchfloor-worker", "watchfloor-serve", "watchfloor-sigma", "zookeeper", "kafka"),
         *("accumulo-manager", "accumulo-tserver", "accumulo-gc"),
     }
 
