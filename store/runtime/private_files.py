@@ -53,6 +53,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_private_folder(path: Path) -> None:
-    """Makes a folder that its owner alone can enter, unless it exists. Folders above it are made as usual."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.mkdir(mode=0o700, exist_ok=True)
+    """Makes a folder and those above it that do not exist, each of which its owner alone can enter."""
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(mode=0o700, exist_ok=True)

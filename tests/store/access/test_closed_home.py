@@ -20,7 +20,7 @@ from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.encoding.keys import event_table
 from watchfloor.store.runtime.file_lock import hold_file_lock
-from watchfloor.store.runtime.private_files import open_private
+from watchfloor.store.runtime.private_files import make_private_folder, open_private
 from watchfloor.store.stack.home.home_folder import close_home, make_folders, make_secrets
 from watchfloor.store.stack.home.stack_state import StackState, save_state
 from watchfloor.store.store import Store
@@ -109,6 +109,7 @@ def test_a_new_stack_is_closed_from_its_first_file_on(tmp_path: Path, mask: int)
         make_secrets(settings)
         save_state(settings, StackState())
         open_private(settings.home / "log/worker.log", "ab").close()
+        make_private_folder(settings.home / "sigma/default")
         with hold_file_lock(settings.home / "retry.lock", StackError("busy")):
             assert open_entries(settings.home) == {}
 
