@@ -22,7 +22,7 @@ from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
-from watchfloor.store.stack.stack import start_stack, stop_stack
+from watchfloor.store.stack.stack import discard_stack, start_stack
 from watchfloor.store.store import Store
 
 
@@ -103,6 +103,6 @@ def open_session(
                         session.close()
         finally:
             if home is None:
-                stop_stack(settings, report=lambda line: print_progress(f"  {line}"))
+                discard_stack(settings)
             else:
                 delete_topic(settings)

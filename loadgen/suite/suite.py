@@ -27,7 +27,7 @@ from watchfloor.schema.files.paths import find_named_path, find_path, show_path
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.stack import start_stack, stop_stack
+from watchfloor.store.stack.stack import discard_stack, start_stack
 
 from .child_process import run_child
 from .progress import SuiteProgress
@@ -158,7 +158,7 @@ def _open_stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Set
             start_stack(settings, report=lambda line: print_progress(f"  {line}"))
             yield settings
         finally:
-            stop_stack(settings, report=lambda line: print_progress(f"  {line}"))
+            discard_stack(settings)
 
 
 def _make_command(name: str, arguments: Sequence[str], stack: Settings | None) -> tuple[list[str], dict[str, str]]:

@@ -1,8 +1,8 @@
 """The local stack: ZooKeeper, Accumulo and Kafka as real processes on the loopback address.
 
 ``start_stack`` brings the stack to the state "everything runs" from whatever state it is in: not there, stopped, half
-started, some servers killed, set up half way. ``stop_stack`` stops it. ``read_status`` is in ``status.py``. Between the
-two the supervisor starts again what dies (``supervision/``).
+started, some servers killed, set up half way. ``stop_stack`` stops it; in between the supervisor starts again what dies
+(``supervision/``). ``discard_stack`` ends a stack that is deleted. ``read_status`` is in ``status.py``.
 """
 
 from __future__ import annotations
@@ -255,6 +255,16 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
         remove_targets(settings, running)
         shutil.rmtree(settings.home / "tmp", ignore_errors=True)
         report(f"stopped {', '.join(running)}" if running else "nothing was running")
+
+
+def discard_stack(settings: Settings) -> None:
+    """Kills every server of a stack whose data is deleted next: to write it out would be in vain."""
+    _require_local_stack(settings)
+    stop_supervisor(settings)
+    for path in _list_pid_files(settings):
+        if process := find_process(path):
+            process.kill()
+    stop_stack(settings)
 
 
 def _unload_tablets(settings: Settings, state: StackState, servers: StackServers, tservers: list[str]) -> None:

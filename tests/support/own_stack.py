@@ -11,8 +11,7 @@ from pathlib import Path
 
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.servers.process import find_process
-from watchfloor.store.stack.stack import start_stack, stop_stack
+from watchfloor.store.stack.stack import discard_stack, start_stack
 from watchfloor.store.stack.supervision.supervised import stop_supervisor
 
 
@@ -27,12 +26,7 @@ def stack_folder(parent: Path | None = None) -> Iterator[Settings]:
     try:
         yield settings
     finally:
-        # Killed first: `down` would wait until all tablets are written out, to be deleted.
-        stop_supervisor(settings)
-        for pid_file in (home / "run").glob("*.json"):
-            if process := find_process(pid_file):
-                process.kill()
-        stop_stack(settings)
+        discard_stack(settings)
         shutil.rmtree(home, ignore_errors=True)
 
 

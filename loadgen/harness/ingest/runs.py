@@ -48,7 +48,8 @@ def run_closed_loop(
 ) -> IngestRun:
     """Lets all clients work for ``warm_up`` and then for at least ``seconds``.
 
-    Each client takes an item as soon as it has ended one. All items are queued at the beginning. The clients should be at work already: see ``warm_up_clients``.
+    Each client takes an item as soon as it has ended one.
+    All items are queued at the beginning. The clients should be at work already: see ``warm_up_clients``.
     """
     items = list(islice(work, math.ceil(_MOST_ITEMS * clients.count * (seconds + warm_up + _MORE_SECONDS))))
     clients.announce_items(items)
