@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 
 from watchfloor.loadgen.experiments.registry import draw_pictures, list_names, load_experiment
 from watchfloor.loadgen.harness.measurement.figure import Figure
@@ -14,6 +17,8 @@ from watchfloor.loadgen.harness.plots.canvas import Picture
 
 _OPEN_ROWS = 16
 """The number of rows from which on a table is folded."""
+_MANY = 6
+"""The number of experiments from which on it is worthwhile to start processes that draw."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,29 @@ class ReportChapter:
         return text
 
 
-def make_chapter(measurement: Measurement) -> ReportChapter:
+def make_chapters(measurements: Sequence[Measurement]) -> list[ReportChapter]:
+    """Returns the chapters of a run. Pictures of many experiments are drawn by a process for each core."""
+    if len(measurements) < _MANY:
+        drawn = [_draw_experiment(measurement) for measurement in measurements]
+    else:
+        with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+            drawn = list(pool.map(_draw_experiment, measurements))
+    return [
+        ReportChapter(measurement, pictures, _make_sections(measurement))
+        for measurement, pictures in zip(measurements, drawn, strict=True)
+    ]
+
+
+def _draw_experiment(measurement: Measurement) -> list[Picture]:
+    return draw_pictures(measurement.experiment, measurement.figures)
+
+
+def _make_sections(measurement: Measurement) -> list[ReportSection]:
+    """Returns a section for each metric, in the order in which they come."""
     sections = []
     for metric in dict.fromkeys(figure.metric for figure in measurement.figures):
         same = [figure for figure in measurement.figures if figure.metric == metric]
         sections.append(
             ReportSection(metric, list(dict.fromkeys(key for figure in same for key in figure.labels)), same)
         )
-    return ReportChapter(measurement, draw_pictures(measurement.experiment, measurement.figures), sections)
+    return sections

@@ -21,7 +21,7 @@ from watchfloor.loadgen.harness.plots.canvas import Picture, require_matplotlib
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.files.paths import show_path
 
-from .chapters import make_chapter
+from .chapters import make_chapters
 from .page import render_page
 from .run_folder import read_run
 from .studies.pages import make_study_pages
@@ -47,7 +47,7 @@ def write_report(folder: Path) -> Path:
     run = read_run(folder)
     if not run.measurements:
         raise InputFileError(f"{show_path(folder)} holds no figures: none of {', '.join(run.missing)} was measured")
-    chapters = [make_chapter(measurement) for measurement in run.measurements]
+    chapters = make_chapters(run.measurements)
     studies = make_study_pages(run.measurements, [picture for chapter in chapters for picture in chapter.pictures])
     drawn = [picture for chapter in chapters for picture in chapter.pictures if not picture.study]
     _write_pictures(folder / PLOTS, [*drawn, *(picture for page in studies for picture in page.pictures)])

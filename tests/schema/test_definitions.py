@@ -58,7 +58,7 @@ def test_what_ships() -> None:
         *("wazuh.alerts", "osquery.results", "systemd.journal", "snort.json", "sigma.alerts"),
         *("laurel.audit", "caddy.access", "mongodb.log"),
         *(f"windows.{log}" for log in ("security", "sysmon", "powershell", "defender", "system", "application")),
-        *("text.messages", "json.messages", "json.requests", "asterisk.security", "lanl.auth"),
+        *("text.messages", "json.messages", "json.requests", "asterisk.security", "pterodactyl.wings", "lanl.auth"),
         *("proxy.events", "dns.events", "netflow.events", "auth.events"),
         *(f"suricata.{kind}" for kind in EVE_TYPES.split()),
     }

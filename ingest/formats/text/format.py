@@ -89,9 +89,13 @@ def _describe_source(sample: FileSample, name: str, sources: Mapping[str, Source
                 f"{show_path(sample.path)}: {name} has lines of {other} beside it, whose format is not "
                 f"{TextFormat.name}; correct the member also of its definition"
             )
-    if name not in sources or sources[name].parser.get("year") != "file":
-        return result
-    return replace(result, header=str(os.fstat(sample.file.fileno()).st_mtime_ns // 1000).encode())
+    changed = _find_change(sample, sources[name]) if name in sources else 0
+    return replace(result, header=str(changed).encode()) if changed else result
+
+
+def _find_change(sample: FileSample, source: Source) -> int:
+    """Returns the time of the file's last change (µs) if times of the source may lack a year, otherwise 0."""
+    return os.fstat(sample.file.fileno()).st_mtime_ns // 1000 if source.parser.get("year") == "file" else 0
 
 
 def find_marked(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:
@@ -127,7 +131,7 @@ def find_fitting(sample: FileSample, sources: Mapping[str, Source], is_fallback:
     ]
     counts = {}
     for source in texts:
-        parsed = TextParser(source).parse(chunk)
+        parsed = TextParser(source, _find_change(sample, source)).parse(chunk)
         counts[source.name] = parsed.count if parsed.count > len(parsed.rejected) else 0
     most = max(counts.values(), default=0)
     return [source for source in texts if most and counts[source.name] == most]

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
@@ -18,6 +21,9 @@ from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import parse_definition
 
+CHANGED = datetime(2026, 3, 10, tzinfo=UTC).timestamp()
+"""The last change of the fixtures, from which times without a year have theirs."""
+
 
 def feed_of(name: str) -> str | None:
     """Fixtures are sniffed, but for those whose kind cannot be told by content."""
@@ -25,8 +31,9 @@ def feed_of(name: str) -> str | None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_fixture(name: str) -> None:
-    path = FIXTURES / name / "in.log"
+def test_fixture(name: str, tmp_path: Path) -> None:
+    path = shutil.copy(FIXTURES / name / "in.log", tmp_path / "in.log")
+    os.utime(path, (CHANGED, CHANGED))
     expected = [json.loads(line) for line in (FIXTURES / name / "out.ndjson").read_text("utf-8").split("\n") if line]
     assert outcome(parse_file(path, feed_of(name))) == expected
 

@@ -16,6 +16,7 @@ LOGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "auditd-suid-crash": ("linux.auditd", ("type", "serial")),
     "palo-alto-threat": ("panos.threat", ("src", "dst", "sport", "dport", "rule", "action", "threatid", "device_name")),
     "suricata-logs-fastlog": ("snort.fast", ("src_ip", "dst_ip", "sid", "msg", "classification")),
+    "pterodactyl-wings-bf": ("pterodactyl.wings", ("source_ip", "source_port", "user", "subsystem", "message")),
     "pf-logs": ("syslog.filterlog", ("src_ip", "dst_ip", "src_port", "dst_port", "action", "interface", "length")),
     "pfsense-rfc5424-filterlog": ("syslog.filterlog", ("src_ip", "dst_ip", "dst_port", "action", "tracker")),
     "wireguard-logs": ("syslog.kernel", ("wg_interface", "wg_peer_ip", "wg_peer_port")),
