@@ -22,8 +22,12 @@ from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
+from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.stack.stack import discard_stack, start_stack
 from watchfloor.store.store import Store
+
+_DROPPED_AT_ONCE = 4
+"""The number of sources that are dropped at the same time. Each mostly waits for the manager."""
 
 
 class BenchSession:
@@ -62,8 +66,8 @@ class BenchSession:
 
     def close(self) -> None:
         """Removes all sources of this session and their rows in the ledger, interrupted loads included."""
-        for source in list(self._sources):
-            self.drop_source(source)
+        with JavaThreadPool(_DROPPED_AT_ONCE) as pool:
+            list(pool.map(self.drop_source, list(self._sources)))
         ledger = Ledger(self.store)
         ledger.delete_items([row.item for row in ledger.read_rows() if row.item and row.item.feed in self._created])
         ledger.close()
