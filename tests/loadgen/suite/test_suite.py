@@ -231,7 +231,7 @@ def test_an_interrupt_ends_the_child_in_order(tmp_path: Path) -> None:
 def test_the_largest_tablet_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
     monkeypatch.setattr(suite, "start_stack", lambda settings, report: started.append(settings))
-    monkeypatch.setattr(suite, "stop_stack", lambda settings, report: None)
+    monkeypatch.setattr(suite, "discard_stack", lambda settings: None)
     sharing = [pretend("asking", tserver_heap=heap) for heap in (None, "3g", "1500m")]
     with suite._open_stack(None, sharing) as stack:
         assert stack is not None and stack.tserver_heap == "3072m"
