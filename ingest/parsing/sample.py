@@ -58,6 +58,11 @@ class FileSample:
         return bool(self.lines) and self.lines[0].lstrip().startswith(b"{")
 
     @property
+    def changed(self) -> int:
+        """The time of the file's last change (µs since 1970 UTC)."""
+        return os.fstat(self.file.fileno()).st_mtime_ns // 1000
+
+    @property
     def beginning(self) -> str:
         """The first line, shortened and quoted, for messages."""
         line = self.lines[0] if self.lines else b""

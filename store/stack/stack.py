@@ -262,8 +262,7 @@ def discard_stack(settings: Settings) -> None:
     _require_local_stack(settings)
     stop_supervisor(settings)
     for path in _list_pid_files(settings):
-        if process := find_process(path):
-            process.kill()
+        send_signal(path, signal.SIGKILL)
     stop_stack(settings)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -45,8 +44,7 @@ class SyslogFormat:
             raise InputFileError(
                 f"{show_path(sample.path)}: JSON lines, not {feed}; it begins {sample.beginning}; name another source"
             )
-        changed = os.fstat(sample.file.fileno()).st_mtime_ns // 1000
-        context = SyslogContext.make(changed, _ZONE, sources.values())
+        context = SyslogContext.make(sample.changed, _ZONE, sources.values())
         programs = set(split_lines(sample.lines)["program"].drop_null().to_pylist())
         names = dict.fromkeys([*sorted(map(context.find_source, programs)), OTHERS])
         return SniffResult(FAMILY if feed is None else feed, context.write(), tuple(sources[name] for name in names))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -95,7 +94,7 @@ def _describe_source(sample: FileSample, name: str, sources: Mapping[str, Source
 
 def _find_change(sample: FileSample, source: Source) -> int:
     """Returns the time of the file's last change (µs) if times of the source may lack a year, otherwise 0."""
-    return os.fstat(sample.file.fileno()).st_mtime_ns // 1000 if source.parser.get("year") == "file" else 0
+    return sample.changed if source.parser.get("year") == "file" else 0
 
 
 def find_marked(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:

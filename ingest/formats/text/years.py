@@ -33,8 +33,9 @@ def add_years(text: pa.StringArray, changed: int) -> pa.StringArray:
 
 def _number_months(text: pa.StringArray) -> pa.StringArray:
     """Returns a column in which times that begin with a month's name and a day have both in digits."""
-    if pc.any(pc.match_substring_regex(text, _NAMED)).as_py():
-        for number, name in enumerate(_MONTHS, 1):
-            text = pc.replace_substring_regex(text, rf"^{name}  (\d) (\d\d:)", rf"{number:02}/0\1-\2")
-            text = pc.replace_substring_regex(text, rf"^{name} (\d\d) (\d\d:)", rf"{number:02}/\1-\2")
+    if not pc.any(pc.match_substring_regex(text, _NAMED)).as_py():
+        return text
+    text = pc.replace_substring_regex(text, r"^([A-Z][a-z]{2})  (\d \d\d:)", r"\1 0\2")
+    for number, name in enumerate(_MONTHS, 1):
+        text = pc.replace_substring_regex(text, rf"^{name} (\d\d) (\d\d:)", rf"{number:02}/\1-\2")
     return text

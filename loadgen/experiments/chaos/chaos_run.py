@@ -157,10 +157,10 @@ class ChaosRun:
         Cells are compared while the merging of blocks waits for queries that may still read the old ones.
         """
         name = self._makers["block"].source_name
-        self._compare("as loaded", "block")
+        self._compare_with_files("as loaded", "block")
         with ThreadPoolExecutor(1) as pool:
             merging = pool.submit(self._services.run_command, "compaction", "compact", name, seconds=_COMMAND_SECONDS)
-            self._compare("as loaded", "cell")
+            self._compare_with_files("as loaded", "cell")
             self._compare_compacted("cell")
             if status := merging.result():
                 self.differences.add("compaction", name, f"ended with status {status}")
@@ -168,9 +168,9 @@ class ChaosRun:
 
     def _compare_compacted(self, layout: str) -> None:
         compact_source(self._session.store.connection, self._makers[layout].make_source())
-        self._compare("compacted", layout)
+        self._compare_with_files("compacted", layout)
 
-    def _compare(self, when: str, layout: str) -> None:
+    def _compare_with_files(self, when: str, layout: str) -> None:
         """Compares everything in this layout with the files."""
         print_progress(f"comparing, {when}: {layout}")
         maker, truth = self._makers[layout], self._truths[layout]
