@@ -73,7 +73,7 @@ def _draw_scaling(figures: Sequence[Figure]) -> Sketch:
             title=capitalize_first(next(f for f in figures if f.metric.name == name).metric.titled_unit),
             xlabel="ingest clients",
         )
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, axes.dataLim.ymax * 1.08 or 1)
         format_axis(axes.yaxis)
     panels[0].legend(loc="lower right")
     return Sketch(
