@@ -66,14 +66,18 @@ def _describe_error(error: Exception) -> str:
 
 
 def _client_options(settings: Settings) -> dict[str, Any]:
-    login: dict[str, Any] = {}
+    certificates = settings.kafka_certificates
+    login: dict[str, Any] = {"security_protocol": "SSL"} if certificates else {}
     if credentials := settings.read_kafka_credentials():
+        local = "SASL_SSL" if certificates else "SASL_PLAINTEXT"
         login = {
-            "security_protocol": "SASL_PLAINTEXT" if settings.is_kafka_local else settings.kafka_protocol,
+            "security_protocol": local if settings.is_kafka_local else settings.kafka_protocol,
             "sasl_mechanism": "SCRAM-SHA-512",
             "sasl_plain_username": credentials.user,
             "sasl_plain_password": credentials.password,
         }
+    if certificates:
+        login["ssl_cafile"] = str(certificates)
     return {
         **login,
         "bootstrap_servers": settings.bootstrap_servers.split(","),

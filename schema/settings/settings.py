@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +17,21 @@ from typing import Any, Literal
 from watchfloor.schema.errors import SettingsError
 from watchfloor.schema.files.paths import describe_error, show_path
 
-from .credentials import Credentials
+from .credentials import Credentials, KerberosCredentials, StoreCredentials
 from .parse_setting import SettingType
 
 Role = Literal["ingest", "query"]
 """The purpose for which a process connects to the store; each role has its own user."""
 KAFKA_USER = "watchfloor"
 """The local Kafka's account of ingest."""
+LOCAL_KAFKA_AUTHORITY = "kafka-authority.pem"
+"""The file in the folder of configuration by which clients check the local Kafka; it exists if that speaks TLS."""
 ZOOKEEPER_CLIENT = "client"
 """The local ZooKeeper's account of the store's clients."""
+REALM = "WATCHFLOOR.LOCAL"
+"""The realm of the KDC of a local stack."""
 MIB = 1 << 20
+_SASL = re.compile(r"^\s*sasl\.enabled\s*[=:]\s*true\s*$", re.MULTILINE | re.IGNORECASE)
 QUEUE_KEY_BYTES = 32
 """The fewest bytes of the key of work items: as many as the output of SHA-256 has (RFC 2104, section 3)."""
 
@@ -85,10 +91,20 @@ class Settings:
     kafka_protocol: str = _setting(
         "SASL_SSL", "protocol", "how to reach an existing Kafka with `kafka_user`: SASL_SSL or SASL_PLAINTEXT"
     )
+    kafka_authority: Path | None = _setting(
+        None, "path", "file with the certificates that an existing Kafka is checked by (PEM); by default the system's"
+    )
     ingest_user: str = _setting("root", "user", "Accumulo user that makes tables and writes")
     ingest_password: Path | None = _setting(None, "path", "file (mode 0600) with the ingest user's password")
+    ingest_keytab: Path | None = _setting(
+        None, "path", "file (mode 0600) with the ingest user's key, where Accumulo uses Kerberos; by default its ticket"
+    )
     query_user: str = _setting("watchfloor_query", "user", "Accumulo user that reads for analysts")
     query_password: Path | None = _setting(None, "path", "file (mode 0600) with the query user's password")
+    query_keytab: Path | None = _setting(
+        None, "path", "file (mode 0600) with the query user's key, where Accumulo uses Kerberos; by default its ticket"
+    )
+    kerberos_config: Path | None = _setting(None, "path", "krb5.conf of the realm; by default the system's")
     queue_key: Path | None = _setting(
         None, "path", "file (mode 0600) with the key that signs work items; by default the local stack's"
     )
@@ -160,6 +176,10 @@ class Settings:
             "ingest_password",
             "query_password",
             "kafka_password",
+            "kafka_authority",
+            "ingest_keytab",
+            "query_keytab",
+            "kerberos_config",
             "queue_key",
             "tls_certificate",
             "tls_key",
@@ -216,19 +236,55 @@ class Settings:
                 f"{show_path(self.conf_folder / 'stack.json')} is damaged ({describe_error(error)})"
             ) from error
 
+    @property
+    def kafka_certificates(self) -> Path | None:
+        """The certificates by which Kafka is checked; None for the system's, or if the local stack's has no TLS."""
+        local = self.conf_folder / LOCAL_KAFKA_AUTHORITY
+        return (local if local.exists() else None) if self.is_kafka_local else self.kafka_authority
+
     def password_file(self, role: Role) -> Path:
         """Returns the file with the password of ``role``'s user."""
         given = self.ingest_password if role == "ingest" else self.query_password
         return given or self.secret_folder / ("root.password" if role == "ingest" else "query.password")
 
-    def read_credentials(self, role: Role) -> Credentials:
-        """Returns the user and password that ``role`` connects with.
+    @property
+    def has_kerberos(self) -> bool:
+        """True if Accumulo's users are principals of Kerberos: the client properties say so."""
+        try:
+            text = self.client_properties.read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            return False
+        return _SASL.search(text) is not None
 
-        Raises ``SettingsError`` if the password's file is missing, empty or open to other users.
+    def find_principal(self, role: Role) -> str:
+        """Returns the principal of ``role``'s user; in the local stack's realm if the name has none."""
+        user = self.ingest_user if role == "ingest" else self.query_user
+        return f"{user}@{REALM}" if self.is_accumulo_local and "@" not in user else user
+
+    def keytab_file(self, role: Role) -> Path | None:
+        """Returns the file with the key of ``role``'s principal; None if a ticket in the user's cache proves it."""
+        given = self.ingest_keytab if role == "ingest" else self.query_keytab
+        return given or (self.secret_folder / f"{role}.keytab" if self.is_accumulo_local else None)
+
+    def read_credentials(self, role: Role) -> StoreCredentials:
+        """Returns what ``role`` connects with: its user and password, or its principal and key.
+
+        Raises ``SettingsError`` if the file of the password or key is missing, empty or open to other users, or if a
+        principal has no realm.
         """
-        user, path = self.ingest_user if role == "ingest" else self.query_user, self.password_file(role)
         hint = "run `watchfloor up`" if self.is_accumulo_local else f"set `{role}_password` to a file that holds it"
-        return _read_password(user, path, hint)
+        if not self.has_kerberos:
+            user = self.ingest_user if role == "ingest" else self.query_user
+            return _read_password(user, self.password_file(role), hint)
+        principal, keytab = self.find_principal(role), self.keytab_file(role)
+        if "@" not in principal:
+            raise SettingsError(
+                f"{principal} is no principal: Accumulo uses Kerberos, so `{role}_user` needs its realm (name@REALM)"
+            )
+        if keytab is not None:
+            _check_secret(keytab, f"key of {principal}", hint.replace("password", "keytab"))
+        local = self.conf_folder / "krb5.conf" if self.is_accumulo_local else None
+        return KerberosCredentials(principal, keytab, self.kerberos_config or local)
 
     def read_zookeeper_credentials(self) -> Credentials | None:
         """Returns the account of clients at the local ZooKeeper; None for a cluster's.
@@ -274,14 +330,23 @@ def _read_password(user: str, path: Path, hint: str) -> Credentials:
     return Credentials(user, _read_secret(path, f"password of {user}", hint))
 
 
-def _read_secret(path: Path, what: str, hint: str) -> str:
-    """Returns the text of a secret file. Raises ``SettingsError`` if it is missing, empty or open to other users."""
+def _check_secret(path: Path, what: str, hint: str) -> None:
+    """Raises ``SettingsError`` if a secret file is missing or open to other users."""
     try:
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise SettingsError(f"{show_path(path)} holds the {what} and others can read it: chmod 600 it")
-        text = path.read_text().strip()
+        status = path.stat()
     except FileNotFoundError:
         raise SettingsError(f"no {what}: {show_path(path)} is missing; {hint}") from None
+    except OSError as error:
+        raise SettingsError(f"the {what} in {show_path(path)} cannot be read: {describe_error(error)}") from error
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        raise SettingsError(f"{show_path(path)} holds the {what} and others can read it: chmod 600 it")
+
+
+def _read_secret(path: Path, what: str, hint: str) -> str:
+    """Returns the text of a secret file. Raises ``SettingsError`` if it is missing, empty or open to other users."""
+    _check_secret(path, what, hint)
+    try:
+        text = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"the {what} in {show_path(path)} cannot be read: {describe_error(error)}") from error
     if not text:

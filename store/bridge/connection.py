@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from watchfloor.schema.errors import StoreError
-from watchfloor.schema.settings.credentials import Credentials
+from watchfloor.schema.settings.credentials import Credentials, StoreCredentials
 from watchfloor.schema.settings.settings import Settings
 
 from . import jvm
@@ -27,7 +27,7 @@ class Connection(JavaResource):
         self.client = java.client()
 
     @classmethod
-    def open(cls, settings: Settings, credentials: Credentials) -> Connection:
+    def open(cls, settings: Settings, credentials: StoreCredentials) -> Connection:
         """Starts the JVM, connects, and lets Accumulo check the credentials.
 
         Raises ``StoreError`` within seconds if the store is down.
@@ -39,7 +39,7 @@ class Connection(JavaResource):
         return cls.connect(settings, properties, credentials)
 
     @classmethod
-    def connect(cls, settings: Settings, properties: str, credentials: Credentials) -> Connection:
+    def connect(cls, settings: Settings, properties: str, credentials: StoreCredentials) -> Connection:
         """Connects like ``open``, given the text of the client properties."""
         jvm.start_jvm(settings.jars, settings.jvm_heap)
         if login := settings.read_zookeeper_credentials():
@@ -58,6 +58,10 @@ def is_memory_short() -> bool:
     return bool(jvm.java_class("watchfloor.bridge.scan.ReadAheadMemory").isShort())
 
 
-def to_java_credentials(credentials: Credentials) -> Any:
+def to_java_credentials(credentials: StoreCredentials) -> Any:
     """Returns Java's ``Credentials``, which make the token by which Accumulo authenticates the user."""
-    return jvm.java_class("watchfloor.bridge.Credentials").ofPassword(credentials.user, credentials.password)
+    java = jvm.java_class("watchfloor.bridge.Credentials")
+    if isinstance(credentials, Credentials):
+        return java.ofPassword(credentials.user, credentials.password)
+    files = (None if path is None else str(path) for path in (credentials.keytab, credentials.config))
+    return java.ofPrincipal(credentials.user, *files)

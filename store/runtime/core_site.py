@@ -11,3 +11,11 @@ CORE_SITE = """<?xml version="1.0"?>
   <property><name>fs.permissions.umask-mode</name><value>077</value></property>
 </configuration>
 """
+_KERBEROS = """  <property><name>hadoop.security.authentication</name><value>kerberos</value></property>
+</configuration>
+"""
+
+
+def format_core_site(has_kerberos: bool) -> str:
+    """Returns the configuration of a stack whose servers and users are principals of Kerberos, or of another."""
+    return CORE_SITE.replace("</configuration>\n", _KERBEROS) if has_kerberos else CORE_SITE

@@ -23,7 +23,7 @@ def _open_owned(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, content: str | bytes) -> None:
     """Replaces a file in one step by one that its owner alone can read, and returns when the disk has it.
 
     Raises ``StackError`` if it cannot be written; the old file then stays.
@@ -31,8 +31,8 @@ def write_private(path: Path, text: str) -> None:
     temporary = path.with_name(path.name + ".new")
     try:
         temporary.unlink(missing_ok=True)
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

@@ -14,7 +14,7 @@ from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
 from .home.stack_state import load_state
 from .server_status import ServerStatus, read_server_status
 from .servers.command import run_command
-from .servers.stack_servers import admin_command
+from .servers.stack_servers import admin_command, user_with_file
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class TableStatus:
 class StackStatus:
     """The status of a stack, or of a cluster that others run; ``servers`` is empty for a cluster.
 
-    ``home`` is the stack's folder as ``show_path`` shows it.
+    ``home`` is the stack's folder as ``show_path`` shows it. ``flavour`` has the stack's file system and its level of
+    security; it is empty for a cluster.
 
     ``disk`` is the room for the local data, None for a cluster. ``lag`` is the number of work items that wait in the
     queue; None if it was not requested or could not be read. ``problems`` has a sentence for each process that does not
@@ -50,6 +51,7 @@ class StackStatus:
     lag: int | None = None
     problems: tuple[str, ...] = ()
     disk: DiskSpace | None = None
+    flavour: str = ""
 
     @property
     def is_healthy(self) -> bool:
@@ -67,13 +69,14 @@ def read_status(
     """
     problems: list[str] = []
     servers: tuple[ServerStatus, ...] = ()
+    flavour = ""
     if settings.is_accumulo_local or settings.is_kafka_local:
         saved = load_state(settings)
         if saved is None:
             return StackStatus(
                 show_path(settings.home), problems=(f"no stack in {show_path(settings.home)} yet: run `watchfloor up`",)
             )
-        servers = read_server_status(settings, saved)
+        servers, flavour = read_server_status(settings, saved), saved.flavour.describe()
     disk = read_disk_space(settings)
     if disk is not None and disk.is_low:
         problems.append(disk.describe())
@@ -94,7 +97,7 @@ def read_status(
             lag = queue_lag(settings)
         except WatchfloorError as error:
             problems.append(str(error))
-    return StackStatus(show_path(settings.home), servers, tables, lag, tuple(problems), disk)
+    return StackStatus(show_path(settings.home), servers, tables, lag, tuple(problems), disk, flavour)
 
 
 def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:
@@ -102,8 +105,7 @@ def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableSta
 
     Raises ``StackError`` if there is no answer.
     """
-    user = settings.read_credentials("ingest").user
-    command = admin_command(settings, "tables", settings.client_properties, user, settings.password_file("ingest"))
+    command = admin_command(settings, "tables", settings.client_properties, *user_with_file(settings, "ingest"))
     printed = run_command(settings, "tables", command, time.monotonic() + seconds)
     tables = []
     for line in printed.splitlines():

@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from watchfloor.schema.errors import StoreError, UserError
+from watchfloor.schema.settings.credentials import Credentials, StoreCredentials
 from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, archive_folder, archive_options
 from watchfloor.store.runtime.jars import ZSTD_OPTION, client_class_path, list_archivable_jars
@@ -101,8 +102,7 @@ def start_client(
     account, zookeeper = settings.read_credentials(role), settings.read_zookeeper_credentials()
     given = {
         "properties": _read_properties(settings),
-        "user": account.user,
-        "password": account.password,
+        **_describe_account(account),
         "zookeeper": None if zookeeper is None else {"user": zookeeper.user, "password": zookeeper.password},
         "options": dict(options),
     }
@@ -123,6 +123,14 @@ def start_client(
         yield client
     finally:
         _end_process(client, process)
+
+
+def _describe_account(account: StoreCredentials) -> dict[str, Any]:
+    """Returns a user and what proves it, in the words of Java's ``WorkloadMain``."""
+    if isinstance(account, Credentials):
+        return {"user": account.user, "password": account.password}
+    keytab, config = (None if path is None else str(path) for path in (account.keytab, account.config))
+    return {"user": account.user, "keytab": keytab, "kerberos_config": config}
 
 
 def run_client(

@@ -49,6 +49,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store/layouts/block/vectors",
         "store/stack/home",
         "store/stack/accounts",
+        "store/stack/security",
         "store/stack/servers",
         "store/stack/supervision",
         "store/stack",

@@ -21,6 +21,12 @@ def register(add: AddCommand) -> None:
     parser.add_argument(
         "--tservers", metavar="N", type=int, help="tablet servers from now on (default: as before, or 1)"
     )
+    parser.add_argument(
+        "--security",
+        metavar="LEVEL",
+        choices=("none", "ssl", "auth", "auth-int", "auth-conf"),
+        help="none, ssl (two-way TLS), or Kerberos: auth, auth-int, auth-conf; from now on (default: as before, none)",
+    )
     add("down", stop_stack, "stop the local stack; its data stays")
     parser = add("status", show_status, "the servers, their memory, tablets and entries, and the queue's lag")
     parser.add_argument("--json", action="store_true", help="for programs")
@@ -30,7 +36,7 @@ def start_stack(args: Namespace) -> None:
     from watchfloor.store.stack.stack import start_stack
 
     settings = read_settings(args, tservers=args.tservers)
-    start_stack(settings, args.tservers, print_message)
+    start_stack(settings, args.tservers, print_message, args.security)
     print_message(f"the stack is up in {show_path(settings.home)}; `watchfloor down` stops it")
 
 
@@ -73,7 +79,7 @@ def format_status(stack: StackStatus) -> list[str]:
     for t in stack.tables:
         numbers = (t.tablets, t.served, t.entries, t.in_memory)
         tables.append([t.name if t.online else f"{t.name} (offline)", *(f"{n:,}" for n in numbers)])
-    out = [f"stack in {stack.home}", ""]
+    out = [f"stack in {stack.home}" + (f": {stack.flavour}" if stack.flavour else ""), ""]
     for grid in (servers, tables):
         if len(grid) > 1:
             out += [*_align_columns(grid), ""]

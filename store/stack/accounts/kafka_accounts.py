@@ -79,11 +79,12 @@ def grant_access(settings: Settings, port: int, deadline: float) -> None:
 
     Raises ``StackError`` if Kafka refuses the administrator or does not answer before ``deadline`` (monotonic seconds).
     """
-    password = password_files(settings)[ADMIN]
+    password, certificates = password_files(settings)[ADMIN], settings.kafka_certificates
     try:
         admin = KafkaAdminClient(
             bootstrap_servers=f"127.0.0.1:{port}",
-            security_protocol="SASL_PLAINTEXT",
+            security_protocol="SASL_SSL" if certificates else "SASL_PLAINTEXT",
+            ssl_cafile=str(certificates) if certificates else None,
             sasl_mechanism=MECHANISM,
             sasl_plain_username=ADMIN,
             sasl_plain_password=password.read_text().strip(),

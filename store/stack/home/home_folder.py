@@ -31,6 +31,8 @@ _SECRETS = (
     "kafka-admin.password",
     "kafka.password",
     "queue.key",
+    "tls.password",
+    "kdc.password",
 )
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

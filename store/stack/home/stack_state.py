@@ -13,6 +13,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import write_private
 
 from .checks import find_free_ports
+from .flavour import Flavour
 
 _SINGLE_SERVERS = ("zookeeper", "manager", "gc", "kafka", "kafka_controller")
 
@@ -23,7 +24,8 @@ class StackState:
 
     ``ports`` are by server. ``formatted`` is true if Kafka's storage exists, ``accounts`` if it has accounts and the
     servers let nobody else in, ``initialised`` if Accumulo's instance exists, and ``prepared`` if its query user exists
-    too.
+    too. ``security`` and ``datanodes`` are its flavour's;
+    ``principals`` is true if Accumulo's users are principals of Kerberos.
     """
 
     ports: dict[str, int] = field(default_factory=dict)
@@ -33,11 +35,26 @@ class StackState:
     accounts: bool = False
     initialised: bool = False
     prepared: bool = False
+    principals: bool = False
+    security: str = "none"
+    datanodes: int = 0
+
+    @property
+    def flavour(self) -> Flavour:
+        return Flavour(self.security, self.datanodes)
 
     @property
     def server_names(self) -> list[str]:
         """The names of all servers that are to run, in the order in which they are started."""
-        return ["zookeeper", "manager", *tserver_names(self.tservers), "gc", "kafka"]
+        return [
+            *(["kdc"] if self.flavour.has_kdc else []),
+            "zookeeper",
+            *hdfs_names(self.datanodes),
+            "manager",
+            *tserver_names(self.tservers),
+            "gc",
+            "kafka",
+        ]
 
 
 def load_state(settings: Settings) -> StackState | None:
@@ -63,12 +80,23 @@ def save_state(settings: Settings, state: StackState) -> StackState:
     return state
 
 
-def grow_state(state: StackState | None, tservers: int) -> StackState:
-    """Returns ``state`` with a port for each server and ``tservers`` tablet servers. Known ports do not change."""
+def grow_state(state: StackState | None, tservers: int, flavour: Flavour | None = None) -> StackState:
+    """Returns ``state`` with a port for each server and ``tservers`` tablet servers. Known ports do not change.
+
+    ``flavour`` is the flavour from now on; None does not change it.
+    """
     state = state or StackState(kafka_id=str(uuid.uuid4()))
-    missing = [name for name in (*_SINGLE_SERVERS, *tserver_names(tservers)) if name not in state.ports]
+    if flavour is not None:
+        state = dataclasses.replace(state, security=flavour.security, datanodes=flavour.datanodes)
+    names = {*_SINGLE_SERVERS, *tserver_names(tservers), *state.server_names}
+    missing = sorted(names - set(state.ports))
     ports = dict(zip(missing, find_free_ports(len(missing), taken=set(state.ports.values())), strict=True))
     return dataclasses.replace(state, ports=state.ports | ports, tservers=tservers)
+
+
+def hdfs_names(datanodes: int) -> list[str]:
+    """Returns the names of HDFS's servers, the NameNode first; none if there are no DataNodes."""
+    return ["namenode", *(f"datanode{n}" for n in range(1, datanodes + 1))] if datanodes else []
 
 
 def tserver_names(count: int) -> list[str]:

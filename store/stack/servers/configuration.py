@@ -6,14 +6,16 @@ import os
 from pathlib import Path
 
 from watchfloor.schema.settings.parse_setting import parse_size
-from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.runtime.core_site import CORE_SITE
+from watchfloor.schema.settings.settings import LOCAL_KAFKA_AUTHORITY, Settings
+from watchfloor.store.runtime.core_site import format_core_site
 from watchfloor.store.runtime.metrics_port import targets_folder
 from watchfloor.store.runtime.private_files import write_private
 from watchfloor.store.stack.accounts.kafka_accounts import account_properties
 from watchfloor.store.stack.accounts.zookeeper_login import format_login_file, login_file
 from watchfloor.store.stack.home.checks import LOOPBACK
 from watchfloor.store.stack.home.stack_state import StackState
+from watchfloor.store.stack.security.certificates import authority_file
+from watchfloor.store.stack.security.properties import accumulo_security, client_security, kafka_security
 
 INSTANCE = "watchfloor"
 
@@ -29,17 +31,30 @@ def write_configuration(settings: Settings, state: StackState, native: Path | No
     secret = (settings.secret_folder / "instance.secret").read_text().strip()
     write_private(conf / "zoo.cfg", _format_properties(_zookeeper_properties(data, ports["zookeeper"], timeout)))
     accumulo = _accumulo_properties(settings, zookeepers, secret, native is not None)
+    accumulo |= accumulo_security(settings, state.flavour)
     write_private(conf / "accumulo.properties", _format_properties(accumulo))
     client: dict[str, object] = {
         "instance.name": INSTANCE,
         "instance.zookeepers": zookeepers,
         "instance.zookeepers.timeout": f"{timeout}s",
+        **client_security(settings, state.flavour),
     }
     write_private(conf / "accumulo-client.properties", _format_properties(client))
-    write_private(conf / "kafka.properties", _format_properties(_kafka_properties(settings, data, ports)))
+    kafka = _kafka_properties(settings, data, ports) | kafka_security(settings, state.flavour)
+    write_private(conf / "kafka.properties", _format_properties(kafka))
+    _write_kafka_authority(settings, state)
     write_private(login_file(settings), format_login_file(settings))
-    write_private(conf / "core-site.xml", CORE_SITE)
+    write_private(conf / "core-site.xml", format_core_site(state.flavour.has_sasl))
     write_private(conf / "log4j2.properties", LOGGING)
+
+
+def _write_kafka_authority(settings: Settings, state: StackState) -> None:
+    """Leaves the certificate by which clients check Kafka where they look for it; none if Kafka has no TLS."""
+    path = settings.conf_folder / LOCAL_KAFKA_AUTHORITY
+    if state.flavour.is_secured:
+        write_private(path, authority_file(settings).read_bytes())
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _format_properties(properties: dict[str, object]) -> str:

@@ -11,9 +11,11 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -200,15 +202,20 @@ def read_log_tail(server: Server, lines: int = 8) -> str:
     return f"; see {show_path(server.log_file)}\n" + "\n".join(tail) if tail else f"; see {show_path(server.log_file)}"
 
 
-def ask_port(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:
+def ask_port(
+    port: int, request: bytes, least: int = 1, seconds: float = 1.0, tls: ssl.SSLContext | None = None
+) -> bytes:
     """Returns the answer to ``request`` of a server on ``port`` of the loopback address; empty if none answers.
 
     Reading ends after at least ``least`` bytes, or when the server closes the connection. Each step may take
-    ``seconds``.
+    ``seconds``. With ``tls`` the connection is encrypted, and the server's certificate checked.
     """
     try:
-        with socket.create_connection((LOOPBACK, port), timeout=seconds) as connection:
+        with ExitStack() as stack:
+            connection = stack.enter_context(socket.create_connection((LOOPBACK, port), timeout=seconds))
             connection.settimeout(seconds)
+            if tls is not None:
+                connection = stack.enter_context(tls.wrap_socket(connection, server_hostname=LOOPBACK))
             connection.sendall(request)
             answer = b""
             while len(answer) < least and (part := connection.recv(4096)):

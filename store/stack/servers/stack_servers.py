@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ssl
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from watchfloor.schema.settings.parse_setting import parse_size
-from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.store.runtime.jars import ZSTD_OPTION, find_native_library, server_class_path
 from watchfloor.store.runtime.java_home import find_java
 from watchfloor.store.stack.accounts.zookeeper_login import login_file, login_option
-from watchfloor.store.stack.home.checks import LOOPBACK
-from watchfloor.store.stack.home.stack_state import StackState, tserver_names
+from watchfloor.store.stack.home.flavour import Flavour
+from watchfloor.store.stack.home.stack_state import StackState, load_state, tserver_names
+from watchfloor.store.stack.security.kerberos import kdc_command, kerberos_option
 
 from .process import Server, ask_port, is_listening
 
@@ -24,6 +27,7 @@ _SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1"
 # The thread that receives a request also answers it. With a handful of clients, handing each request to another thread
 # costs a third of ZooKeeper's processor time.
 _ONE_READER = ("-Dzookeeper.nio.numSelectorThreads=1", "-Dzookeeper.nio.numWorkerThreads=0")
+_KDC_BYTES = 16 << 20
 _COMMON = (
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
@@ -42,6 +46,9 @@ class StackServers:
     manager: Server
     gc: Server
     tservers: tuple[Server, ...]
+    kdc: Server | None = None
+    hdfs: tuple[Server, ...] = ()
+    """The NameNode and the DataNodes."""
 
     @property
     def accumulo(self) -> tuple[Server, ...]:
@@ -50,23 +57,27 @@ class StackServers:
 
     @property
     def all(self) -> tuple[Server, ...]:
-        return (self.zookeeper, *self.accumulo, self.kafka)
+        first = () if self.kdc is None else (self.kdc,)
+        return (*first, self.zookeeper, *self.hdfs, *self.accumulo, self.kafka)
 
 
 def make_servers(settings: Settings, state: StackState) -> StackServers:
     """Returns the servers that ``state`` names, ready to be started. Raises StackError if Java or jars are missing."""
-    base = _java_command(settings)
-    conf = settings.conf_folder
+    flavour, conf = state.flavour, settings.conf_folder
+    plain = _java_command(settings)
     native, login = find_native_library(settings), login_option(settings)
+
+    def list_ports(name: str) -> dict[str, int]:
+        return {part: port for part, port in state.ports.items() if part == name or part.startswith(name + "_")}
 
     def make_server(name: str, heap: str, is_ready: Callable[[int], bool], *command: str, extra: int = 0) -> Server:
         log = f"-Dwatchfloor.log={settings.home / 'log' / (name + '.log')}"
-        ports = {part: port for part, port in state.ports.items() if part == name or part.startswith(name + "_")}
+        base = plain if name in ("zookeeper", "kafka") else _java_command(settings, flavour)
         return Server(
             name=name,
             command=(*base, f"-Xmx{heap}", log, f"-Dwatchfloor.server={name}", *command),
             home=settings.home,
-            ports=ports,
+            ports=list_ports(name),
             is_ready=is_ready,
             memory=parse_size(heap) + extra,
         )
@@ -74,9 +85,9 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
     def make_accumulo_server(
         name: str, kind: str, heap: str, flags: tuple[str, ...], port: str, extra: int = 0
     ) -> Server:
-        main = (*_accumulo_flags(settings), "org.apache.accumulo.start.Main", kind)
+        main = (*_accumulo_flags(settings, flavour), "org.apache.accumulo.start.Main", kind)
         return make_server(
-            name, heap, is_listening, login, *flags, *main, "-a", LOOPBACK,
+            name, heap, is_listening, login, *flags, *main, "-a", flavour.host,
             "-o", f"{port}={state.ports[name]}", extra=extra,
         )  # fmt: skip
 
@@ -88,7 +99,7 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(conf / "zoo.cfg"),
         ),
         kafka=make_server(
-            "kafka", settings.kafka_heap, _is_kafka_ready, *_SMALL,
+            "kafka", settings.kafka_heap, partial(_is_kafka_ready, settings), *_SMALL,
             "kafka.Kafka", str(conf / "kafka.properties"),
         ),
         manager=make_accumulo_server("manager", "manager", settings.manager_heap, _SMALL, "manager.port.client"),
@@ -100,22 +111,35 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
             )
             for name in tserver_names(state.tservers)
         ),
+        kdc=Server("kdc", kdc_command(settings), settings.home, list_ports("kdc"), is_listening, _KDC_BYTES)
+        if flavour.has_kdc
+        else None,
     )  # fmt: skip
 
 
 def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
     """Returns the command line of one administrative task (``watchfloor.stack.AdminCommand``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
+    flavour = _read_flavour(settings)
     # A stack of an older version has no accounts until it is started again.
     login = [login_option(settings)] if login_file(settings).exists() else []
     return [
-        *_java_command(settings),
+        *_java_command(settings, flavour),
         *flags,
         *login,
-        *_accumulo_flags(settings),
+        *_accumulo_flags(settings, flavour),
         "watchfloor.stack.AdminCommand",
         *map(str, arguments),
     ]
+
+
+def user_with_file(settings: Settings, role: Role) -> tuple[str, str]:
+    """Returns a role's user and the file with its password or key, as ``AdminCommand`` takes them."""
+    state = load_state(settings) if settings.is_accumulo_local else None
+    if state.flavour.has_sasl if state else settings.has_kerberos:
+        return settings.find_principal(role), str(settings.keytab_file(role) or "-")
+    user = settings.ingest_user if role == "ingest" else settings.query_user
+    return user, str(settings.password_file(role))
 
 
 def kafka_format_command(settings: Settings, kafka_id: str, accounts: str) -> list[str]:
@@ -125,25 +149,39 @@ def kafka_format_command(settings: Settings, kafka_id: str, accounts: str) -> li
     return [*_java_command(settings), *flags, *tool, "--ignore-formatted", accounts]
 
 
-def _accumulo_flags(settings: Settings) -> tuple[str, ...]:
+def _read_flavour(settings: Settings) -> Flavour:
+    """Returns the flavour of the stack in ``settings.home``; the plain one if there is none."""
+    state = load_state(settings)
+    return state.flavour if state else Flavour()
+
+
+def _accumulo_flags(settings: Settings, flavour: Flavour) -> tuple[str, ...]:
     """Returns the system properties of every process of Accumulo."""
+    kerberos = (kerberos_option(settings),) if flavour.has_kdc else ()
     properties = f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties"
     # Read by LocalFiles, by way of core-site.xml.
-    return properties, f"-Dwatchfloor.durability={settings.durability}", ZSTD_OPTION
+    return properties, f"-Dwatchfloor.durability={settings.durability}", ZSTD_OPTION, *kerberos
 
 
-def _java_command(settings: Settings) -> list[str]:
-    """Returns the beginning of every Java command line: the common options and the class path."""
+def _java_command(settings: Settings, flavour: Flavour | None = None) -> list[str]:
+    """Returns the beginning of every Java command line: the common options and the class path.
+
+    Servers of Accumulo name their ``flavour``: all but the plain one need a Hadoop configuration of their own, with
+    which they cannot use the class archive.
+    """
     java = find_java()
     logging = f"-Dlog4j2.configurationFile={settings.conf_folder / 'log4j2.properties'}"
     # Accumulo leaves a folder in the temporary folder at each start; this one is emptied when the stack stops.
     temporary = f"-Djava.io.tmpdir={settings.home / 'tmp'}"
-    return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java)]
+    has_own_site = flavour is not None and (flavour.has_sasl or flavour.has_hdfs)
+    return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java, has_own_site)]
 
 
 def _is_zookeeper_ready(port: int) -> bool:
     return b"Mode: standalone" in ask_port(port, b"srvr", least=100_000)
 
 
-def _is_kafka_ready(port: int) -> bool:
-    return len(ask_port(port, _API_VERSIONS, least=8)) >= 8
+def _is_kafka_ready(settings: Settings, port: int) -> bool:
+    certificates = settings.kafka_certificates
+    tls = None if certificates is None else ssl.create_default_context(cafile=str(certificates))
+    return len(ask_port(port, _API_VERSIONS, least=8, tls=tls)) >= 8

@@ -13,6 +13,7 @@ import org.apache.accumulo.core.client.AccumuloSecurityException;
 import org.apache.accumulo.core.client.ConditionalWriter;
 import org.apache.accumulo.core.client.ConditionalWriterConfig;
 import org.apache.accumulo.core.client.security.SecurityErrorCode;
+import org.apache.accumulo.core.client.security.tokens.AuthenticationToken;
 import org.apache.accumulo.core.data.Condition;
 import org.apache.accumulo.core.data.ConditionalMutation;
 
@@ -28,6 +29,7 @@ public final class Connection implements AutoCloseable {
   private static final long CLOSE_SECONDS = 2;
 
   private final AccumuloClient client;
+  private final AuthenticationToken token;
   private final String place;
   private final long connectSeconds;
   private final long scanSeconds;
@@ -42,7 +44,8 @@ public final class Connection implements AutoCloseable {
     properties.stringPropertyNames().stream()
         .filter(key -> !key.startsWith(OUR_KEYS))
         .forEach(key -> theirs.setProperty(key, properties.getProperty(key)));
-    client = Accumulo.newClient().from(theirs).as(credentials.user(), credentials.token()).build();
+    token = credentials.token(theirs);
+    client = Accumulo.newClient().from(theirs).as(credentials.user(), token).build();
   }
 
   private static long seconds(Properties properties, String what, long standard) {
@@ -89,7 +92,7 @@ public final class Connection implements AutoCloseable {
   private boolean authenticates(Credentials credentials) {
     Future<Boolean> answer =
         Threads.POOL.submit(
-            () -> client.securityOperations().authenticateUser(credentials.user(), credentials.token()));
+            () -> client.securityOperations().authenticateUser(credentials.user(), token));
     try {
       return answer.get(connectSeconds, TimeUnit.SECONDS);
     } catch (TimeoutException e) {

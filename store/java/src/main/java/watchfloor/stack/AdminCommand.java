@@ -23,7 +23,9 @@ import org.apache.accumulo.core.fate.zookeeper.ZooUtil.NodeExistsPolicy;
 import org.apache.accumulo.core.master.thrift.TableInfo;
 import org.apache.accumulo.core.master.thrift.TabletServerStatus;
 import org.apache.accumulo.core.rpc.clients.ThriftClientTypes;
+import org.apache.accumulo.core.client.security.tokens.PasswordToken;
 import org.apache.accumulo.core.security.Authorizations;
+import org.apache.accumulo.core.security.SystemPermission;
 import org.apache.accumulo.core.trace.TraceUtil;
 import org.apache.accumulo.server.init.Initialize;
 import org.apache.hadoop.io.Text;
@@ -52,13 +54,17 @@ public final class AdminCommand {
     int code = 0;
     try {
       switch (args.length == 0 ? "" : args[0]) {
-        case "init" -> init(args[1], args[2]);
+        case "init" -> init(args[1], args[2], args[3]);
+        case "reset" -> UserReset.reset(args[1], initialPassword(args[2]), Path.of(args[3]));
         case "prepare" -> {
           try (AccumuloClient client = open(args[1], args[2], args[3])) {
             allowService(client);
             protectOpenNodes();
             awaitTablets(client, System.nanoTime() + Long.parseLong(args[6]) * 1_000_000_000L);
-            ensureUser(client, Credentials.ofPassword(args[4], password(args[5])));
+            ensureUser(client, credentials(args[4], args[5]));
+            if (args.length > 7) {
+              UserReset.adopt(client, args[4], Path.of(args[7]));
+            }
           }
         }
         case "tables" -> {
@@ -71,7 +77,7 @@ public final class AdminCommand {
             stop(client, Arrays.copyOfRange(args, 4, args.length));
           }
         }
-        default -> throw new IllegalArgumentException("init | prepare | tables | stop");
+        default -> throw new IllegalArgumentException("init | reset | prepare | tables | stop");
       }
     } catch (Exception | LinkageError e) {
       System.err.println(e);
@@ -85,17 +91,34 @@ public final class AdminCommand {
     Runtime.getRuntime().halt(code);
   }
 
-  private static void init(String instance, String passwordFile) throws Exception {
-    new Initialize().execute(new String[] {"--instance-name", instance, "--password", password(passwordFile)});
+  private static void init(String instance, String user, String file) throws Exception {
+    new Initialize()
+        .execute(new String[] {"--instance-name", instance, "--user", user, "--password", initialPassword(file)});
   }
 
-  private static AccumuloClient open(String properties, String user, String passwordFile) throws Exception {
+  /** Returns the password of the first user; a principal's is not used. */
+  private static String initialPassword(String file) throws Exception {
+    return isKeytab(file) ? "" : password(file);
+  }
+
+  private static AccumuloClient open(String properties, String user, String file) throws Exception {
     Properties settings = new Properties();
     try (var in = Files.newBufferedReader(Path.of(properties))) {
       settings.load(in);
     }
-    Credentials credentials = Credentials.ofPassword(user, password(passwordFile));
-    return Accumulo.newClient().from(settings).as(credentials.user(), credentials.token()).build();
+    return Accumulo.newClient().from(settings).as(user, credentials(user, file).token(settings)).build();
+  }
+
+  /** Returns a user's credentials from the file of its password, or from the keytab of a principal; "-": its ticket. */
+  private static Credentials credentials(String user, String file) throws Exception {
+    if (file.equals("-") || isKeytab(file)) {
+      return Credentials.ofPrincipal(user, file.equals("-") ? null : file, null);
+    }
+    return Credentials.ofPassword(user, password(file));
+  }
+
+  private static boolean isKeytab(String file) {
+    return file.endsWith(".keytab");
   }
 
   private static String password(String file) throws Exception {
@@ -125,10 +148,15 @@ public final class AdminCommand {
   private static void ensureUser(AccumuloClient client, Credentials credentials) throws Exception {
     var security = client.securityOperations();
     String user = credentials.user();
+    PasswordToken password = credentials.passwordToken().orElse(null);
     if (!security.listLocalUsers().contains(user)) {
-      security.createLocalUser(user, credentials.passwordToken());
-    } else if (!security.authenticateUser(user, credentials.token())) {
-      security.changeLocalUserPassword(user, credentials.passwordToken());
+      security.createLocalUser(user, password);
+    } else if (password != null && !security.authenticateUser(user, password)) {
+      security.changeLocalUserPassword(user, password);
+    }
+    if (password == null) {
+      // By which it may share a process with the other user: see KerberosLogin.
+      security.grantSystemPermission(user, SystemPermission.OBTAIN_DELEGATION_TOKEN);
     }
   }
 

@@ -42,8 +42,7 @@ public final class WorkloadMain {
     }
     Job job = new Job(null, new JsonObject(), out);
     try {
-      Credentials credentials =
-          Credentials.ofPassword(given.get("user").getAsString(), given.get("password").getAsString());
+      Credentials credentials = credentials(given);
       Connection connection = Connection.open(given.get("properties").getAsString(), credentials);
       job = new Job(connection, given.getAsJsonObject("options"), out);
       stopAtEnd(in, job);
@@ -61,6 +60,18 @@ public final class WorkloadMain {
     }
     // Exits without waiting for the threads of Accumulo's and ZooKeeper's clients.
     Runtime.getRuntime().halt(code);
+  }
+
+  private static Credentials credentials(JsonObject given) {
+    String user = given.get("user").getAsString();
+    return given.has("password")
+        ? Credentials.ofPassword(user, given.get("password").getAsString())
+        : Credentials.ofPrincipal(user, text(given, "keytab"), text(given, "kerberos_config"));
+  }
+
+  private static String text(JsonObject given, String name) {
+    JsonElement value = given.get(name);
+    return value == null || value.isJsonNull() ? null : value.getAsString();
   }
 
   private static Workload load(String name) throws ReflectiveOperationException {
