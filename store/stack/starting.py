@@ -70,6 +70,8 @@ def _start_accumulo(
     if state.principals != state.flavour.has_sasl:
         report("replacing Accumulo's users")
         run_command(settings, "reset", admin_command(settings, "reset", *root, labels), deadline)
+    if state.flavour.has_sasl and not (state.prepared and state.principals):
+        run_command(settings, "protect", admin_command(settings, "protect"), deadline)
     for left in reversed(range(_PREPARE_TRIES)):
         for server in servers.accumulo:
             _start_if_stopped(server, report)

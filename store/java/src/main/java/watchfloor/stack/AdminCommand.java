@@ -56,6 +56,7 @@ public final class AdminCommand {
       switch (args.length == 0 ? "" : args[0]) {
         case "init" -> init(args[1], args[2], args[3]);
         case "reset" -> UserReset.reset(args[1], initialPassword(args[2]), Path.of(args[3]));
+        case "protect" -> UserReset.protectTokenKeys();
         case "prepare" -> {
           try (AccumuloClient client = open(args[1], args[2], args[3])) {
             allowService(client);
@@ -77,7 +78,7 @@ public final class AdminCommand {
             stop(client, Arrays.copyOfRange(args, 4, args.length));
           }
         }
-        default -> throw new IllegalArgumentException("init | reset | prepare | tables | stop");
+        default -> throw new IllegalArgumentException("init | reset | protect | prepare | tables | stop");
       }
     } catch (Exception | LinkageError e) {
       System.err.println(e);

@@ -7,14 +7,17 @@ import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import org.apache.accumulo.core.Constants;
 import org.apache.accumulo.core.client.AccumuloClient;
 import org.apache.accumulo.core.clientImpl.Namespace;
 import org.apache.accumulo.core.conf.SiteConfiguration;
 import org.apache.accumulo.core.fate.zookeeper.ZooReaderWriter;
+import org.apache.accumulo.core.fate.zookeeper.ZooUtil.NodeExistsPolicy;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.accumulo.core.security.NamespacePermission;
 import org.apache.accumulo.server.ServerContext;
 import org.apache.accumulo.server.init.Initialize;
+import org.apache.zookeeper.data.ACL;
 
 /**
  * The change of all users of an instance from those with passwords to principals of Kerberos, or back. Accumulo forgets
@@ -38,6 +41,21 @@ final class UserReset {
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     }
     new Initialize().execute(new String[] {"--reset-security", "--force", "--user", user, "--password", password});
+  }
+
+  /**
+   * Makes the node of the keys of delegation tokens, as a manager demands it: one identity may use it, that of the
+   * instance's secret. A manager would make it with two, as our servers log in at ZooKeeper too, and end at its next start.
+   */
+  static void protectTokenKeys() throws Exception {
+    try (ServerContext context = new ServerContext(SiteConfiguration.auto())) {
+      String node = context.getZooKeeperRoot() + Constants.ZDELEGATION_TOKEN_KEYS;
+      ZooReaderWriter zookeeper = context.getZooReaderWriter();
+      zookeeper.putPrivatePersistentData(node, new byte[0], NodeExistsPolicy.SKIP);
+      List<ACL> owners = zookeeper.getACL(node);
+      owners.removeIf(owner -> !owner.getId().getScheme().equals("digest"));
+      zookeeper.getZooKeeper().setACL(node, owners, -1);
+    }
   }
 
   private static Set<String> labels() throws Exception {
