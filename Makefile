@@ -4,7 +4,7 @@ LOGS :=
 SUITE := quick
 TESTS :=
 
-.PHONY: setup demo test soak check chaos-fault screenshots page-speed lock sbom audit down clean
+.PHONY: setup demo test soak check chaos-fault screenshots page-speed lock sbom audit dist down clean
 
 setup:
 	@.ci/setup.sh
@@ -54,6 +54,10 @@ lock:
 sbom: setup
 	@.ci/sbom.sh
 
+# The wheel for other hosts: dist/watchfloor-….whl, with all jars and the web page.
+dist: setup
+	@.ci/dist.sh dist
+
 # Known holes of what is pinned; exit status 3 where no data can be reached.
 audit:
 	@.ci/audit.sh
@@ -62,5 +66,5 @@ down:
 	@if [ -x $(BIN)/watchfloor ]; then $(BIN)/watchfloor down; fi
 
 clean: down
-	rm -rf .venv store/java/target api/rest/static build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv store/java/target api/rest/static build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

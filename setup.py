@@ -16,6 +16,9 @@ setup(
             "**/*.json",
             "**/*.html",
             "rest/static/*",
+            # Where `Settings.jars` expects them. `make dist` puts them there; an installation of a clone has none.
+            "java/target/jars/*.jar",
+            "java/target/ycsb/*.jar",
         ]
         for room in ROOMS
     },

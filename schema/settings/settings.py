@@ -94,6 +94,10 @@ class Settings:
     kafka_authority: Path | None = _setting(
         None, "path", "file with the certificates that an existing Kafka is checked by (PEM); by default the system's"
     )
+    zookeeper_user: str = _setting(
+        "", "user", "account at an existing cluster's ZooKeeper (DIGEST-MD5); by default none"
+    )
+    zookeeper_password: Path | None = _setting(None, "path", "file (mode 0600) with the password of `zookeeper_user`")
     ingest_user: str = _setting("root", "user", "Accumulo user that makes tables and writes")
     ingest_password: Path | None = _setting(None, "path", "file (mode 0600) with the ingest user's password")
     ingest_keytab: Path | None = _setting(
@@ -180,6 +184,7 @@ class Settings:
             "ingest_keytab",
             "query_keytab",
             "kerberos_config",
+            "zookeeper_password",
             "queue_key",
             "tls_certificate",
             "tls_key",
@@ -287,14 +292,14 @@ class Settings:
         return KerberosCredentials(principal, keytab, self.kerberos_config or local)
 
     def read_zookeeper_credentials(self) -> Credentials | None:
-        """Returns the account of clients at the local ZooKeeper; None for a cluster's.
+        """Returns the account of clients at ZooKeeper; None if an existing one asks for none.
 
         Raises ``SettingsError`` as ``read_credentials`` does.
         """
-        if not self.is_accumulo_local:
-            return None
-        path = self.secret_folder / "zookeeper-client.password"
-        return _read_password(ZOOKEEPER_CLIENT, path, "run `watchfloor up`")
+        if self.is_accumulo_local:
+            path = self.secret_folder / "zookeeper-client.password"
+            return _read_password(ZOOKEEPER_CLIENT, path, "run `watchfloor up`")
+        return _read_account(self.zookeeper_user, self.zookeeper_password, "zookeeper_password")
 
     def read_kafka_credentials(self) -> Credentials | None:
         """Returns the account of ingest at Kafka; None if an existing Kafka asks for none.
@@ -303,12 +308,7 @@ class Settings:
         """
         if self.is_kafka_local:
             return _read_password(KAFKA_USER, self.secret_folder / "kafka.password", "run `watchfloor up`")
-        if not self.kafka_user:
-            return None
-        hint = "set `kafka_password` to a file that holds it"
-        if self.kafka_password is None:
-            raise SettingsError(f"no password of {self.kafka_user}: {hint}")
-        return _read_password(self.kafka_user, self.kafka_password, hint)
+        return _read_account(self.kafka_user, self.kafka_password, "kafka_password")
 
     def read_queue_key(self) -> bytes:
         """Returns the key of this instance that signs work items.
@@ -323,6 +323,16 @@ class Settings:
                 f"{show_path(path)} holds a key of {len(key)} characters; {QUEUE_KEY_BYTES} random ones are wanted"
             )
         return key
+
+
+def _read_account(user: str, path: Path | None, setting: str) -> Credentials | None:
+    """Returns a user of an existing server with the password in the file of a setting; None if no user is named."""
+    if not user:
+        return None
+    hint = f"set `{setting}` to a file that holds it"
+    if path is None:
+        raise SettingsError(f"no password of {user}: {hint}")
+    return _read_password(user, path, hint)
 
 
 def _read_password(user: str, path: Path, hint: str) -> Credentials:

@@ -126,6 +126,20 @@ def test_the_account_at_kafka_is_the_stacks_or_the_one_that_is_set(tmp_path: Pat
         load_settings(overrides={"kafka_protocol": "PLAINTEXT"})
 
 
+def test_the_account_at_zookeeper_is_the_stacks_or_the_one_that_is_set(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"zookeeper-client\.password is missing; run `watchfloor up`"):
+        Settings(home=tmp_path).read_zookeeper_credentials()
+    theirs = Settings(home=tmp_path, cluster_properties=tmp_path / "client.properties")
+    assert theirs.read_zookeeper_credentials() is None
+    with pytest.raises(SettingsError, match="no password of reader: set `zookeeper_password`"):
+        replace(theirs, zookeeper_user="reader").read_zookeeper_credentials()
+    path = tmp_path / "password"
+    path.touch(0o600)
+    path.write_text("s3cret\n")
+    named = replace(theirs, zookeeper_user="reader", zookeeper_password=path)
+    assert named.read_zookeeper_credentials() == Credentials("reader", "s3cret")
+
+
 def test_a_cluster_is_named_by_two_settings(tmp_path: Path) -> None:
     local = Settings(home=tmp_path)
     assert local.is_accumulo_local
