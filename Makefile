@@ -1,6 +1,7 @@
 # `make demo` and `make test` do their own set-up. WATCHFLOOR_HOME names the stack's folder (default .watchfloor).
 BIN := .venv/bin
 LOGS :=
+FLAVOUR :=
 SUITE := quick
 TESTS :=
 
@@ -9,8 +10,9 @@ TESTS :=
 setup:
 	@.ci/setup.sh
 
+# FLAVOUR has flags of `watchfloor up`: make demo FLAVOUR="--security auth-conf"
 demo: setup
-	$(BIN)/watchfloor demo $(LOGS)
+	$(BIN)/watchfloor demo $(FLAVOUR) $(LOGS)
 
 # SUITE=all runs most tests of `make soak` too, on the same stacks: what continuous integration has time for.
 test: setup

@@ -40,6 +40,15 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v chromium 
         echo "tests: apt-get could not install chromium"
 fi
 
+# Kerberos for the tests of security, which are skipped where there is none. No service is started: a stack runs a KDC of
+# its own.
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v krb5kdc && command -v kadmin.local && command -v kinit; } >/dev/null; then
+    echo "tests: installing MIT Kerberos"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get -qq update && RUNLEVEL=1 apt-get -qq install -y --no-install-recommends krb5-kdc krb5-admin-server krb5-user; } >/dev/null ||
+        echo "tests: apt-get could not install MIT Kerberos"
+fi
+
 # Prometheus for the tests of the dashboards, which are skipped where there is none. Only its programs: the package would
 # start a service.
 prometheus=build/prometheus

@@ -92,6 +92,7 @@ class _StoreViews:
         self._role: Role = role
         self._lock = threading.Lock()
         self._root: Store | None = None
+        self._retired: Store | None = None
         self._stores: dict[Grant, Store] = {}
         self._closed = False
 
@@ -100,9 +101,9 @@ class _StoreViews:
         with self._lock:
             if self._closed:
                 raise StoreError("the service is stopping")
-            if self._root is None:
-                self._root = Store.open(self._settings, role=self._role)
             root = self._root
+            if root is None or root.connection.is_ending:
+                root = self._replace_root(Store.open(self._settings, role=self._role))
         labels = root.choose_granted(grant.labels)
         view = Grant(labels, grant.sources)
         with self._lock:
@@ -110,9 +111,18 @@ class _StoreViews:
                 self._stores[view] = root.with_authorizations(labels, grant.sources)
             return self._stores[view]
 
+    def _replace_root(self, root: Store) -> Store:
+        """Takes a new connection for new requests. Those that run go on with the old one, which the next one ends."""
+        if self._retired is not None:
+            self._retired.close()
+        self._retired, self._root, self._stores = self._root, root, {}
+        return root
+
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            if self._root is not None:
-                self._root.close()  # the others share its connection
-            self._root, self._stores = None, {}
+            for store in (self._root, self._retired):
+                if store is not None:
+                    store.close()  # the others share its connection
+            self._root = self._retired = None
+            self._stores = {}

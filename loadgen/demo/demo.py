@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from watchfloor.api.cli.commands.stack import add_flavour
 from watchfloor.api.cli.main import main as watchfloor
 from watchfloor.api.cli.terminal.parser import CommandParser
 from watchfloor.api.formats.visible import escape_line_controls
@@ -49,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
     began = time.monotonic()
     try:
         print_title("The stack: ZooKeeper, Accumulo and Kafka as real processes")
-        run_command(settings, "up")
+        run_command(settings, "up", *(["--security", args.security] if args.security else []))
         print_title("Logs: real ones, and made-up web-proxy events for volume")
         waiting, generated = prepare_files(settings, logs.with_name("waiting"), args.logs, args.events)
         print_title(f"Ingest: a master that watches {show_path(logs)}, the queue, and {WORKERS} workers")
@@ -74,6 +75,7 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = CommandParser(prog="watchfloor demo", description=__doc__.partition("\n")[0])
     parser.add_argument("logs", nargs="*", metavar="LOG", help="further log files to load")
     parser.add_argument("--events", type=int, default=200_000, metavar="N", help="events to generate (default 200000)")
+    add_flavour(parser)
     parser.add_argument("--stop", action="store_true", help="stop the stack at the end")
     return parser.parse_args(argv)
 

@@ -32,6 +32,7 @@ REALM = "WATCHFLOOR.LOCAL"
 """The realm of the KDC of a local stack."""
 MIB = 1 << 20
 _SASL = re.compile(r"^\s*sasl\.enabled\s*[=:]\s*true\s*$", re.MULTILINE | re.IGNORECASE)
+_RUN_UP = "run `watchfloor up`"
 QUEUE_KEY_BYTES = 32
 """The fewest bytes of the key of work items: as many as the output of SHA-256 has (RFC 2104, section 3)."""
 
@@ -83,6 +84,10 @@ class Settings:
         "accumulo-client.properties of an existing cluster; by default the local stack's",
         "client_properties",
     )
+    zookeeper_user: str = _setting(
+        "", "user", "account at an existing cluster's ZooKeeper (DIGEST-MD5); by default none"
+    )
+    zookeeper_password: Path | None = _setting(None, "path", "file (mode 0600) with the password of `zookeeper_user`")
     kafka_bootstrap: str = _setting(
         "", "host", "host:port[,…] of an existing Kafka; by default the local stack's", "kafka"
     )
@@ -94,10 +99,6 @@ class Settings:
     kafka_authority: Path | None = _setting(
         None, "path", "file with the certificates that an existing Kafka is checked by (PEM); by default the system's"
     )
-    zookeeper_user: str = _setting(
-        "", "user", "account at an existing cluster's ZooKeeper (DIGEST-MD5); by default none"
-    )
-    zookeeper_password: Path | None = _setting(None, "path", "file (mode 0600) with the password of `zookeeper_user`")
     ingest_user: str = _setting("root", "user", "Accumulo user that makes tables and writes")
     ingest_password: Path | None = _setting(None, "path", "file (mode 0600) with the ingest user's password")
     ingest_keytab: Path | None = _setting(
@@ -179,12 +180,12 @@ class Settings:
             "cluster_properties",
             "ingest_password",
             "query_password",
+            "zookeeper_password",
             "kafka_password",
             "kafka_authority",
             "ingest_keytab",
             "query_keytab",
             "kerberos_config",
-            "zookeeper_password",
             "queue_key",
             "tls_certificate",
             "tls_key",
@@ -277,7 +278,7 @@ class Settings:
         Raises ``SettingsError`` if the file of the password or key is missing, empty or open to other users, or if a
         principal has no realm.
         """
-        hint = "run `watchfloor up`" if self.is_accumulo_local else f"set `{role}_password` to a file that holds it"
+        hint = _RUN_UP if self.is_accumulo_local else f"set `{role}_password` to a file that holds it"
         if not self.has_kerberos:
             user = self.ingest_user if role == "ingest" else self.query_user
             return _read_password(user, self.password_file(role), hint)
@@ -292,13 +293,12 @@ class Settings:
         return KerberosCredentials(principal, keytab, self.kerberos_config or local)
 
     def read_zookeeper_credentials(self) -> Credentials | None:
-        """Returns the account of clients at ZooKeeper; None if an existing one asks for none.
+        """Returns the account of clients at ZooKeeper; None if a cluster's asks for none.
 
         Raises ``SettingsError`` as ``read_credentials`` does.
         """
         if self.is_accumulo_local:
-            path = self.secret_folder / "zookeeper-client.password"
-            return _read_password(ZOOKEEPER_CLIENT, path, "run `watchfloor up`")
+            return _read_password(ZOOKEEPER_CLIENT, self.secret_folder / "zookeeper-client.password", _RUN_UP)
         return _read_account(self.zookeeper_user, self.zookeeper_password, "zookeeper_password")
 
     def read_kafka_credentials(self) -> Credentials | None:
@@ -307,7 +307,7 @@ class Settings:
         Raises ``SettingsError`` as ``read_credentials`` does.
         """
         if self.is_kafka_local:
-            return _read_password(KAFKA_USER, self.secret_folder / "kafka.password", "run `watchfloor up`")
+            return _read_password(KAFKA_USER, self.secret_folder / "kafka.password", _RUN_UP)
         return _read_account(self.kafka_user, self.kafka_password, "kafka_password")
 
     def read_queue_key(self) -> bytes:
@@ -316,7 +316,7 @@ class Settings:
         Raises ``SettingsError`` if its file is missing, open to other users, or holds less than 32 characters.
         """
         path = self.queue_key or self.secret_folder / "queue.key"
-        hint = "run `watchfloor up`" if self.is_kafka_local else "set `queue_key` to a file that holds it"
+        hint = _RUN_UP if self.is_kafka_local else "set `queue_key` to a file that holds it"
         key = _read_secret(path, "key of work items", hint).encode()
         if len(key) < QUEUE_KEY_BYTES:
             raise SettingsError(
@@ -326,7 +326,7 @@ class Settings:
 
 
 def _read_account(user: str, path: Path | None, setting: str) -> Credentials | None:
-    """Returns a user of an existing server with the password in the file of a setting; None if no user is named."""
+    """Returns the account that settings name; None if they name no user. Raises ``SettingsError``."""
     if not user:
         return None
     hint = f"set `{setting}` to a file that holds it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from watchfloor.schema.errors import StoreError
@@ -11,6 +12,7 @@ from watchfloor.schema.settings.settings import Settings
 from . import jvm
 from .call import JavaResource, call_java, to_java_bytes
 
+_LEAST_SECONDS = 86_400
 Cell = tuple[bytes, bytes, bytes]
 """Row, family and qualifier of an entry."""
 
@@ -46,6 +48,11 @@ class Connection(JavaResource):
             call_java(jvm.java_class("watchfloor.bridge.ZooKeeperLogin").use, login.user, login.password)
         java = jvm.java_class("watchfloor.bridge.Connection")
         return cls(call_java(java.open, properties, to_java_credentials(credentials)))
+
+    @property
+    def is_ending(self) -> bool:
+        """True if what proves the user ends within a day, as a delegation token does after some days."""
+        return bool(self.java.tokenEnd() < (time.time() + _LEAST_SECONDS) * 1000)
 
     def swap(self, table: str, cell: Cell, expected: bytes | None, value: bytes) -> bool:
         """Writes an entry durably if its value is ``expected`` (None: if it does not exist). Returns whether it did."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from watchfloor.api.cli.terminal.command_group import OK, OPERATOR, AddCommand
@@ -21,15 +21,20 @@ def register(add: AddCommand) -> None:
     parser.add_argument(
         "--tservers", metavar="N", type=int, help="tablet servers from now on (default: as before, or 1)"
     )
+    add_flavour(parser)
+    add("down", stop_stack, "stop the local stack; its data stays")
+    parser = add("status", show_status, "the servers, their memory, tablets and entries, and the queue's lag")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def add_flavour(parser: ArgumentParser) -> None:
+    """Adds the flags that choose the flavour of a stack."""
     parser.add_argument(
         "--security",
         metavar="LEVEL",
         choices=("none", "ssl", "auth", "auth-int", "auth-conf"),
         help="none, ssl (two-way TLS), or Kerberos: auth, auth-int, auth-conf; from now on (default: as before, none)",
     )
-    add("down", stop_stack, "stop the local stack; its data stays")
-    parser = add("status", show_status, "the servers, their memory, tablets and entries, and the queue's lag")
-    parser.add_argument("--json", action="store_true", help="for programs")
 
 
 def start_stack(args: Namespace) -> None:

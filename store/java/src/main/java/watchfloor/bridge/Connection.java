@@ -14,6 +14,7 @@ import org.apache.accumulo.core.client.ConditionalWriter;
 import org.apache.accumulo.core.client.ConditionalWriterConfig;
 import org.apache.accumulo.core.client.security.SecurityErrorCode;
 import org.apache.accumulo.core.client.security.tokens.AuthenticationToken;
+import org.apache.accumulo.core.clientImpl.DelegationTokenImpl;
 import org.apache.accumulo.core.data.Condition;
 import org.apache.accumulo.core.data.ConditionalMutation;
 
@@ -169,6 +170,13 @@ public final class Connection implements AutoCloseable {
     } catch (Exception e) {
       throw StoreException.of(table, "write", e);
     }
+  }
+
+  /** Returns the time (epoch ms) at which the token ends by which the user is proved; the last one if it does not end. */
+  public long tokenEnd() {
+    return token instanceof DelegationTokenImpl
+        ? ((DelegationTokenImpl) token).getIdentifier().getExpirationDate()
+        : Long.MAX_VALUE;
   }
 
   public AccumuloClient client() {
