@@ -23,6 +23,7 @@ from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.streams import EntryStream, EventStream
 
 from .admin import labels, tables
+from .admin.server_iterators import check_iterators
 from .admin.user_labels import UserLabels
 from .catalog import Catalog
 from .reader import CatalogRow, Slot
@@ -62,13 +63,15 @@ class Store:
     def open(cls, settings: Settings, role: Role = "ingest", authorizations: Sequence[str] | None = None) -> Store:
         """Connects with the rights of a role: ``ingest`` writes, ``query`` can only read.
 
-        With ``authorizations`` None the store reads with all labels of the user. Raises ``StoreError`` within seconds.
+        With ``authorizations`` None the store reads with all labels of the user. Raises ``StoreError`` within seconds,
+        also if the servers have another version of the iterators.
         """
         credentials = settings.read_credentials(role)
         connection = Connection.open(settings, credentials)
         try:
             if role == "ingest":
                 tables.create_instance_tables(connection, [settings.read_credentials("query").user])
+            check_iterators(settings, connection)
             if authorizations is None:
                 authorizations = labels.read_user_labels(connection, credentials.user)
         except WatchfloorError:

@@ -15,6 +15,8 @@ from watchfloor.store.encoding.keys import aggregate_table, event_table, index_t
 
 from .labels import collect_labels
 
+INSTANCE_NAMESPACE = "watchfloor"
+CONTEXT_PROPERTY = "table.class.loader.context"
 SOURCES_TABLE = "watchfloor.sources"
 ITEMS_TABLE = "watchfloor.items"
 QUARANTINE_TABLE = "watchfloor.quarantine"
@@ -50,7 +52,7 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
     """Creates the tables that do not belong to one source, if they are missing; users ``readers`` may read them."""
-    _create_namespace(connection, "watchfloor", readers)
+    _create_namespace(connection, INSTANCE_NAMESPACE, readers)
     for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE, LISTS_TABLE, SEARCHES_TABLE):
         _create_table(connection, table, (), _PROPERTIES)
     _create_table(connection, SIGHTINGS_TABLE, shard_names(SIGHTINGS_SHARDS)[1:], _PROPERTIES)
@@ -155,6 +157,11 @@ def _create_namespace(connection: Connection, name: str, readers: Sequence[str])
         exists = jpype.JClass("org.apache.accumulo.core.client.NamespaceExistsException")
         with suppress(exists):  # another worker may create it at the same time
             client.namespaceOperations().create(name)
+        # Where the iterators are in a context class loader, the tables of a new source need it too.
+        if name != INSTANCE_NAMESPACE:
+            properties = client.namespaceOperations().getNamespaceProperties(INSTANCE_NAMESPACE)
+            if context := properties.get(CONTEXT_PROPERTY):
+                client.namespaceOperations().setProperty(name, CONTEXT_PROPERTY, context)
     read = jpype.JClass("org.apache.accumulo.core.security.NamespacePermission").READ
     for user in readers:
         client.securityOperations().grantNamespacePermission(user, name, read)

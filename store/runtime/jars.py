@@ -67,15 +67,21 @@ def server_class_path(settings: Settings, java: Path, has_own_site: bool = False
     return [*archive_options(folder / SERVER_ARCHIVE), "-cp", ":".join(map(str, path))]
 
 
-def client_class_path(folder: Path) -> list[str]:
-    """Returns the class path of a client's JVM, our own jar last. Raises ``StoreError`` if our jar is missing."""
+def find_own_jar(folder: Path) -> Path:
+    """Returns our own jar. Raises ``StoreError`` if it is missing."""
     own_jars = sorted(folder.glob(f"{_OWN_JAR}*.jar"))
     if not own_jars:
         raise StoreError(
             f"no {_OWN_JAR}*.jar in {show_path(folder)}: run `make setup`, or set `jars` to the folder that holds it"
         )
+    return own_jars[0]
+
+
+def client_class_path(folder: Path) -> list[str]:
+    """Returns the class path of a client's JVM, our own jar last. Raises ``StoreError`` if our jar is missing."""
+    own_jar = find_own_jar(folder)
     others = [jar for jar in list_archivable_jars(folder) if not jar.name.startswith(_SERVER_JARS)]
-    return [str(jar) for jar in (*others, own_jars[0])]
+    return [str(jar) for jar in (*others, own_jar)]
 
 
 def ycsb_class_path(folder: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""``watchfloor up``, ``down`` and ``status``: the local stack."""
+"""``watchfloor up``, ``down`` and ``status``: the local stack; ``iterators``: what a cluster's servers need."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ def register(add: AddCommand) -> None:
     add("down", stop_stack, "stop the local stack; its data stays")
     parser = add("status", show_status, "the servers, their memory, tablets and entries, and the queue's lag")
     parser.add_argument("--json", action="store_true", help="for programs")
+    parser = add("iterators", check_iterators, "whether the tablet servers have this version's iterators")
+    actions = parser.add_subparsers(metavar="[check | install]")
+    check = actions.add_parser("check", help="fail if they have none or others (the default)", allow_abbrev=False)
+    check.set_defaults(run=check_iterators)
+    install = actions.add_parser(
+        "install", help="put the jar on the cluster's volume, for Watchfloor's tables", allow_abbrev=False
+    )
+    install.set_defaults(run=install_iterators)
 
 
 def add_flavour(parser: ArgumentParser) -> None:
@@ -70,6 +78,33 @@ def show_status(args: Namespace) -> int:
     else:
         print(escape_line_controls("\n".join(format_status(stack))))
     return OK if stack.is_healthy else OPERATOR
+
+
+def check_iterators(args: Namespace) -> None:
+    """Asks the tablet servers for the version of their iterators. Raises ``StoreError`` if it is not this client's."""
+    from watchfloor.store.admin.server_iterators import check_all_iterators
+    from watchfloor.store.admin.tables import SIGHTINGS_TABLE
+    from watchfloor.store.bridge.connection import Connection
+
+    settings = read_settings(args)
+    with Connection.open(settings, settings.read_credentials("query")) as connection:
+        if not connection.client.tableOperations().exists(SIGHTINGS_TABLE):
+            print_message("no tables yet: `watchfloor iterators install` makes them, or the first load")
+            return
+        print_message(f"the tablet servers have iterators {check_all_iterators(settings, connection)}")
+
+
+def install_iterators(args: Namespace) -> None:
+    """Puts the jar with the iterators on the cluster, as the ingest user, and makes the instance's tables."""
+    from watchfloor.store.admin.server_iterators import client_version, install_iterators
+    from watchfloor.store.admin.tables import create_instance_tables
+    from watchfloor.store.bridge.connection import Connection
+
+    settings = read_settings(args)
+    with Connection.open(settings, settings.read_credentials("ingest")) as connection:
+        create_instance_tables(connection, [settings.read_credentials("query").user])
+        path = install_iterators(settings, connection)
+        print_message(f"the tablet servers have iterators {client_version()}, from {path}")
 
 
 def format_status(stack: StackStatus) -> list[str]:

@@ -2,6 +2,10 @@ package watchfloor.bridge.sink;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.util.Arrays;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -10,7 +14,7 @@ import watchfloor.bridge.Connection;
 import watchfloor.bridge.StoreException;
 import watchfloor.stack.files.LocalFiles;
 
-/** Operations on folders of files for bulk imports, on a file system that the servers read too. */
+/** Operations on a file system that the servers read too: on folders of files for bulk imports, and on our jar there. */
 public final class BulkFiles {
   private static final Configuration HADOOP = new Configuration();
   /** On the local stack servers and workers run as one user, and nobody else reads the files. */
@@ -54,6 +58,31 @@ public final class BulkFiles {
       return new String[0];
     } catch (IOException e) {
       throw new StoreException("folder " + folder + " cannot be listed: " + e.getMessage(), e);
+    }
+  }
+
+  /** Copies a file of this host to a path in one step: who finds the path finds all of the file. */
+  public static void put(String local, String path) {
+    Path unfinished = new Path(path + ".new");
+    try {
+      FileSystem system = system(path);
+      try (InputStream from = Files.newInputStream(Paths.get(local)); OutputStream to = system.create(unfinished, true)) {
+        from.transferTo(to);
+      }
+      if (!system.rename(unfinished, new Path(path)) && !system.exists(new Path(path))) {
+        throw new IOException("it cannot be renamed from " + unfinished);
+      }
+    } catch (IOException e) {
+      throw new StoreException("file " + path + " cannot be written: " + e.getMessage(), e);
+    }
+  }
+
+  /** Returns whether a path exists. */
+  public static boolean exists(String path) {
+    try {
+      return system(path).exists(new Path(path));
+    } catch (IOException e) {
+      throw new StoreException("file " + path + " cannot be looked at: " + e.getMessage(), e);
     }
   }
 
