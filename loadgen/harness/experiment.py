@@ -47,7 +47,9 @@ class Experiment:
     ``heap`` is the heap of the measuring process's JVM. ``tserver_heap`` is the heap of the tablet server of a stack
     that is started for this experiment; None leaves it to the settings. An experiment with ``own_stack`` changes the
     stack, so it never runs on one that is running already. A missed goal of an experiment with ``must_meet_goals`` is
-    an error, also without ``--strict``. Reports show the experiments that are ``beside_engines``, other engines, last.
+    an error, also without ``--strict``. A ``named_only`` one runs in ``bench all`` only if ``--only`` names it, because
+    it needs what not every machine has, such as a KDC or memory for HDFS. Reports show the experiments that are
+    ``beside_engines``, other engines, last.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Experiment:
     tserver_heap: str | None = None
     own_stack: bool = False
     must_meet_goals: bool = False
+    named_only: bool = False
     beside_engines: bool = False
     input_files: Sequence[InputFile] = ()
 

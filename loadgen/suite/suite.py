@@ -131,13 +131,14 @@ def _make_options(experiment: Experiment, args: Namespace) -> tuple[str, ...]:
 
 
 def _choose(only: str | None) -> dict[str, Experiment]:
-    """Loads the experiments of ``--only``, or all, in alphabetical order."""
+    """Loads the experiments of ``--only``, or all but those that want to be named, in alphabetical order."""
     known = list_names()
     names = known if only is None else [name.strip() for name in only.split(",")]
     for name in names:
         if name not in known:
             raise UserError(f"--only {name}: no such experiment{suggest_names(name, known)}")
-    return {name: load_experiment(name) for name in known if name in names}
+    chosen = {name: load_experiment(name) for name in known if name in names}
+    return {name: each for name, each in chosen.items() if only is not None or not each.named_only}
 
 
 @contextmanager

@@ -184,6 +184,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/engines/peers",
         "loadgen/experiments/peers",
         "loadgen/experiments/blocks",
+        "loadgen/experiments/security",
         "loadgen/experiments/stats",
         "loadgen/experiments",
         "loadgen/report/studies",

@@ -1,0 +1,1 @@
+"""``bench security``: what each level of security costs. Read ``run.py`` first."""
