@@ -58,7 +58,7 @@ sbom: setup
 
 # The wheel for other hosts: dist/watchfloor-….whl, with all jars and the web page.
 dist: setup
-	@.ci/dist.sh dist
+	@deploy/dist.sh dist
 
 # Known holes of what is pinned; exit status 3 where no data can be reached.
 audit:

@@ -174,6 +174,8 @@ class Store:
         try:
             tables.create_source_tables(self.connection, source, readers)
             self.grant_labels(labels.collect_labels(source))
+        except StoreError as error:
+            raise StoreError(f"cannot make the source {source.name}: {error}") from error
         except Exception as error:
             raise StoreError(f"cannot make the tables of {source.name}: {error}") from error
 

@@ -15,7 +15,7 @@ import pytest
 
 from watchfloor.api.cli.main import CommandLine, find_groups
 
-UNITS = sorted((Path(__file__).parents[2] / "docs/using/systemd").glob("*.service"))
+UNITS = sorted((Path(__file__).parents[2] / "deploy/systemd").glob("*.service"))
 NEWER = ("RestartSteps", "RestartMaxDelaySec")
 """Settings that systemd has since version 254, and of which older ones say that they ignore them."""
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def build(folder: Path, **environment: str) -> Path:
-    command = [ROOT / ".ci/dist.sh", folder]
+    command = [ROOT / "deploy/dist.sh", folder]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr
     (wheel,) = folder.glob("*.whl")

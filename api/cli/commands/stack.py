@@ -102,7 +102,8 @@ def install_iterators(args: Namespace) -> None:
 
     settings = read_settings(args)
     with Connection.open(settings, settings.read_credentials("ingest")) as connection:
-        create_instance_tables(connection, [settings.read_credentials("query").user])
+        # An administrator need not be able to read what another user has made.
+        create_instance_tables(connection, [settings.read_credentials(role).user for role in ("ingest", "query")])
         path = install_iterators(settings, connection)
         print_message(f"the tablet servers have iterators {client_version()}, from {path}")
 

@@ -28,6 +28,9 @@ public final class BulkFiles {
     LOCAL.set("fs.permissions.umask-mode", "077");
   }
 
+  /** A table that each instance of Watchfloor has. */
+  private static final String TABLE = "watchfloor.sources";
+
   private BulkFiles() {}
 
   /** Returns the file system of a path. Throws a StoreException if there is none. */
@@ -39,10 +42,13 @@ public final class BulkFiles {
     }
   }
 
-  /** Returns the first of the instance's volumes. */
+  /**
+   * Returns the first of the instance's volumes. The settings of a table name it too, which its reader may see, while
+   * the instance's are an administrator's.
+   */
   public static String volume(Connection connection) {
     try {
-      return connection.client().instanceOperations().getSystemConfiguration().get("instance.volumes").split(",")[0];
+      return connection.client().tableOperations().getConfiguration(TABLE).get("instance.volumes").split(",")[0];
     } catch (Exception e) {
       throw new StoreException("the store does not tell its instance.volumes: " + e.getMessage(), e);
     }
