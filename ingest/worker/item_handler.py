@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from watchfloor.ingest.files.open_file import stat_log_file
 from watchfloor.ingest.metrics.worker_metrics import ITEM_SECONDS, ITEMS
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.item_buffer import Delivery
@@ -173,7 +174,7 @@ class ItemHandler:
                 end = self._reader.read(task)
             heartbeat.beat()
         except UserError as error:
-            self._fail_item(item, str(error))
+            self._fail_item(item, f"{error}{_explain_host(item, row, session.name)}")
             return True
         except Stopped:
             heartbeat.release()
@@ -197,6 +198,19 @@ class ItemHandler:
         ledger.write_end(item, end)
         ITEMS.labels(end.state).inc()
         self._log.error("%s: failed: %s", item.name, reason)
+
+
+def _explain_host(item: WorkItem, row: LedgerRow | None, worker: str) -> str:
+    """Returns the remedy for a file that is not on the worker's host and was queued on another; else nothing."""
+    if row is None or row.state != "queued" or stat_log_file(item.path) is not None:
+        return ""
+    there, here = (process.rpartition(":")[0] for process in (row.by, worker))
+    if there == here:
+        return ""
+    return (
+        f" on {here}, where this worker runs; it was queued on {there}: give each host with workers the folder "
+        "under this path, and load the file again"
+    )
 
 
 def _name_message(delivery: Delivery) -> str:
