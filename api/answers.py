@@ -19,7 +19,7 @@ from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
-from watchfloor.schema.times import format_micros, to_micros
+from watchfloor.schema.times import format_micros, format_width, to_micros
 from watchfloor.store.value_lists import StoredList
 
 from .requests import parse_time_range
@@ -37,6 +37,14 @@ def answer_source(sources: Mapping[str, Source], name: str) -> dict[str, Any]:
     source = sources[name]
     columns = [_describe_field(field) for field in source.fields]
     return {**_outline_source(source), "columns": columns, "definition": source.definition}
+
+
+def answer_retention(keep: int | None, kept_from: int) -> dict[str, Any]:
+    """Returns how long (µs) events are kept, None is for good, and the first time (µs) that is shown."""
+    return {
+        "keep": None if keep is None else format_width(keep),
+        "kept_from": format_micros(kept_from) if kept_from else None,
+    }
 
 
 def outline_list(stored: StoredList) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from watchfloor.schema.errors import StoreError
+from watchfloor.store.retention.policy import find_kept_from, read_policy
 from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
 from watchfloor.store.value_lists import StoredList
@@ -175,6 +176,11 @@ class QueryService:
             known = snapshot.catalog.read_sources()
             chosen = [known[name] for name in choose_sources(sources, known)] if known else []
             return find_sightings(snapshot, chosen, value, kind, since, until)
+
+    def find_retention(self, source: str) -> tuple[int | None, int]:
+        """Returns for how long (µs) events of a source are kept, None is for good, and the first time that is shown."""
+        with self._open_snapshot() as snapshot:
+            return read_policy(snapshot, source).keep, find_kept_from(snapshot, source)
 
     def find_event(self, event_id: str, newer: int, older: int) -> EventInTime:
         """Returns the event of an ID with its neighbours in time, or raises ``UnknownEventError``."""

@@ -1,4 +1,5 @@
 """Works on stored events and lines for an operator.
 
-``compact.py`` merges the blocks of a source, ``retry.py`` parses quarantined lines again.
+``compact.py`` merges the blocks of a source, ``expire.py`` removes expired events, ``retry.py`` parses quarantined
+lines again.
 """

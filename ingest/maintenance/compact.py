@@ -33,7 +33,9 @@ def compact_source(
             f"{name} has the layout {source.layout}: each event has a row of its own, nothing can be merged"
         )
     # Two compactions at once would do no harm, but would abort each other.
-    busy = OperatorError(f"another `watchfloor compact {source.name}` is running; wait for it")
+    busy = OperatorError(
+        f"another `watchfloor compact {source.name}` or `watchfloor retention --apply` is running; wait for it"
+    )
     with hold_file_lock(store.settings.home / f"compact-{source.name}.lock", busy):
         retried = {make_item_tag(claim) for claim in Quarantine(store).settled_claims()}
         closed = time.time_ns() // 1000 - older_than

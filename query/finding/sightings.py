@@ -28,6 +28,7 @@ from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.index.count_buckets import Span, cover_range, widen_to_hours
 from watchfloor.store.index.index_hits import is_equality
 from watchfloor.store.layouts.count_reader import CountReader
+from watchfloor.store.retention.policy import find_kept_from
 from watchfloor.store.sightings.read_sightings import read_sightings
 from watchfloor.store.sightings.sighted_rows import SightedRange, find_sighted_range
 from watchfloor.store.snapshot import Snapshot
@@ -148,7 +149,9 @@ def _ask_table(
         hours: Mapping[int, int] = {}
         if look_up.sighted is not None:
             sighted = found[look_up.sighted].get((look_up.source, look_up.field.name))
-            hours = sighted.hours if sighted is not None else {}
+            if sighted is not None:
+                kept_from = find_kept_from(snapshot, look_up.source)
+                hours = {hour: count for hour, count in sighted.hours.items() if hour >= kept_from}
         if look_up.sighted is None or (hours and look_up.may_count_twice):
             questions.append(_Question(look_up, {}, None))
         elif hours:

@@ -47,7 +47,7 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
     _create_namespace(connection, source_namespace(source.name), readers)
     splits = shard_names(source.shards)[1:]
     names = source_tables(source)
-    _call_for_each(names, lambda name: _create_table(connection, name, splits, _choose_properties(source, name)))
+    call_for_each(names, lambda name: _create_table(connection, name, splits, _choose_properties(source, name)))
 
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
@@ -83,7 +83,7 @@ def flush_table(connection: Connection, table: str) -> None:
 def compact_tables(connection: Connection, tables: Sequence[str]) -> None:
     """Merges the files of each tablet, with the entries in memory, into one file. Returns when that is done."""
     operations = connection.client.tableOperations()
-    _call_for_each(tables, lambda name: operations.compact(name, None, None, True, True))
+    call_for_each(tables, lambda name: operations.compact(name, None, None, True, True))
 
 
 def compact_source(connection: Connection, source: Source) -> None:
@@ -94,7 +94,7 @@ def compact_source(connection: Connection, source: Source) -> None:
 def begin_file_compactions(connection: Connection, tables: Sequence[str]) -> None:
     """Begins to write all files of the tables anew, without entries in memory. Does not wait for the end of this."""
     operations = connection.client.tableOperations()
-    _call_for_each(tables, lambda name: operations.compact(name, None, None, False, False))
+    call_for_each(tables, lambda name: operations.compact(name, None, None, False, False))
 
 
 def delete_rows(connection: Connection, table: str, rows: Iterable[bytes]) -> None:
@@ -110,7 +110,7 @@ def drop_source(connection: Connection, source: Source) -> None:
     The servers look at all sightings for those of the source.
     """
     client: Any = connection.client
-    _call_for_each(source_tables(source), lambda table: drop_table(connection, table))
+    call_for_each(source_tables(source), lambda table: drop_table(connection, table))
     name = source_namespace(source.name)
     if client.namespaceOperations().exists(name):
         client.namespaceOperations().delete(name)
@@ -123,7 +123,7 @@ def drop_source(connection: Connection, source: Source) -> None:
     delete_rows(connection, SOURCES_TABLE, [source.name.encode()])
 
 
-def _call_for_each(tables: Sequence[str], act: Callable[[str], None]) -> None:
+def call_for_each(tables: Sequence[str], act: Callable[[str], None]) -> None:
     """Calls ``act`` with each table, with all at the same time, because each mostly waits for the manager."""
     with JavaThreadPool(len(tables)) as pool:
         list(pool.map(act, tables))

@@ -40,6 +40,7 @@ from watchfloor.store.index.count_buckets import (
 from watchfloor.store.index.few_values import are_few, begin_values
 from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.reader import Reader
+from watchfloor.store.retention.policy import cut_range, find_kept_from
 
 from .registry import find_layout
 
@@ -91,7 +92,7 @@ class CountReader:
         """
         lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
         others = [condition for condition in conditions if condition not in lists]
-        low, high = close_range(since, until)
+        low, high = self._cut(*close_range(since, until))
         hours = make_bucket_cells(HOUR, widen_to_hours(low, high))
         with begin_counts(
             self._reader, self._source, make_row_range(make_bucket_row(self._source, None)), hours, "bucket"
@@ -102,8 +103,8 @@ class CountReader:
         busy = merge_hours(buckets)
         # An end that is not given is taken from the events; the range is never negative.
         newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
-        since = oldest if since is None else since
-        until = max(since, newest) if until is None else until
+        since = max(low, oldest) if since is None else low
+        until = max(since, newest) if until is None else high
         counts = [found[condition] for condition in conditions]
         return EventSurvey(since, until, buckets, events, busy, int(events.sum()), counts)
 
@@ -129,6 +130,7 @@ class CountReader:
         """Returns the exact number of events in [since, until), or of those events that have the value."""
         if field is not None and value is not None:
             return self._layout.counts.count_events(self._reader, self._source, (field, value), since, until)
+        since, until = self._cut(since, until)
         parts = cover_range(since, until)
         minutes, edges = _split_minutes(parts.edges)
         cells = make_cover_cells(parts) + b"".join(make_cells("m", span) for span in minutes)
@@ -149,6 +151,7 @@ class CountReader:
         width = BUCKET_WIDTHS[bucket]
         if field is not None and value is not None:
             return self.count_matches_over_time(bucket, since, until, Compare(field.name, "=", value)) or []
+        since, until = self._cut(since, until)
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
         edges: tuple[Span, ...] = ((since, until),)
@@ -173,9 +176,10 @@ class CountReader:
         return None if found is None else sorted(found.items())
 
     def find_bounds(self) -> Span | None:
-        """Returns the start of the oldest day with events and the end of the newest; None if there are no events."""
+        """Returns times around all events: in the oldest day with some, and the end of the newest; None without any."""
         days = [start for _, start, _ in self._read_totals(make_cells("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
-        return (min(days), max(days) + DAY) if days else None
+        kept_from = find_kept_from(self._reader, self._source.name)
+        return (max(min(days), kept_from), max(days) + DAY) if days and max(days) + DAY > kept_from else None
 
     def rank_values(
         self, field: Field, since: int, until: int, limit: int, ascending: bool = False
@@ -214,6 +218,10 @@ class CountReader:
         if counts is None:
             return None
         return _decode_values(self._source.find_field(condition.field), counts)
+
+    def _cut(self, since: int, until: int) -> Span:
+        """Returns the part of [since, until) whose events are kept."""
+        return cut_range(self._reader, self._source.name, since, until)
 
     def _read_totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
         """Returns (row, start of the bucket, count) of these cells of the row that counts all events."""

@@ -55,6 +55,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store/stack",
         "store/admin",
         "store",
+        "store/retention",
         "store/saved",
         "store/bulk",
         "store/index",

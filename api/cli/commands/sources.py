@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from watchfloor.api.cli.definitions import proposal, trial
+from watchfloor.api.cli.definitions import proposal, retention, trial
 from watchfloor.api.cli.definitions.costs import describe_costs
 from watchfloor.api.cli.definitions.files import open_named_log, read_definition
 from watchfloor.api.cli.terminal.command_group import AddCommand
@@ -46,6 +46,7 @@ def register(add: AddCommand) -> None:
     index.add_argument("field", metavar="FIELD")
     index.add_argument("--reversed", action="store_true", help="its values backwards too, for endswith")
     index.set_defaults(run=index_field)
+    retention.add_arguments(add("retention", retention.run_retention, "how long the events of sources are kept"))
 
 
 def list_sources(args: Namespace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from watchfloor.api.answers import answer_source, answer_sources
+from watchfloor.api.answers import answer_retention, answer_source, answer_sources
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import COUNT_ANSWER, TEXT_PARAMETER, TIME_ANSWER, declare_list, declare_object
 from watchfloor.schema.field import IndexKind
@@ -32,6 +32,12 @@ FIELD = declare_object(
         "kind": {"enum": list(KINDS), "description": "what the values are"},
     },
 )
+RETENTION = declare_object(
+    {
+        "keep": {"type": ["string", "null"], "description": "how long events are kept: 90d; null for good"},
+        "kept_from": {**TIME_ANSWER, "type": ["string", "null"], "description": "no answer has an event before"},
+    }
+)
 
 
 def list_sources(call: Call) -> dict[str, Any]:
@@ -39,7 +45,9 @@ def list_sources(call: Call) -> dict[str, Any]:
 
 
 def show_source(call: Call) -> dict[str, Any]:
-    return answer_source(call.read_sources(), call.parameters["name"])
+    name = call.parameters["name"]
+    answer = answer_source(call.read_sources(), name)
+    return {**answer, "retention": answer_retention(*call.service.find_retention(name))}
 
 
 ROUTES = (
@@ -57,6 +65,8 @@ ROUTES = (
         summary="One source with its fields and its definition",
         handler=show_source,
         parameters=declare_object({"name": TEXT_PARAMETER}),
-        answer=declare_object({**OUTLINE, "columns": declare_list(FIELD), "definition": {"type": "object"}}),
+        answer=declare_object(
+            {**OUTLINE, "columns": declare_list(FIELD), "definition": {"type": "object"}, "retention": RETENTION}
+        ),
     ),
 )

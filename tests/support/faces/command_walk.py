@@ -36,6 +36,7 @@ OPERATING = {
         "worker",
         "load",
         "compact",
+        "retention",
     ),
     *("items", "quarantine", "quarantine list", "quarantine show", "quarantine retry"),
     *("lists put", "lists remove", "metrics", "sigma", "sigma check", "sigma explain", "sigma watch"),

@@ -186,6 +186,7 @@ class FakeService:
     watched: list[QueryRequest] = field(default_factory=list)
     results: list[FakeResult] = field(default_factory=list)
     error: Exception | None = None
+    find_retention = staticmethod(lambda _: (90 * 86_400_000_000, 1_767_870_000_000_000))
 
     def run(self, request: QueryRequest) -> FakeResult:
         self._check(request.source)
@@ -238,8 +239,7 @@ class FakeService:
         return [(1_767_870_000_000_000, 1), (1_767_873_600_000_000, 4)]
 
     def find_sightings(self, value: str, kind: Any, since: Any, until: Any, sources: str) -> Sightings:
-        if self.error is not None:
-            raise self.error
+        self._check(SOURCE.name)
         choose_sources(sources, [SOURCE.name])
         missed = NotLookedUp(SOURCE.name, "address", "it has no index")
         hours = ((1_767_870_000_000_000, 1), (1_767_873_600_000_000, 4))
