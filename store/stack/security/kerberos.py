@@ -96,6 +96,7 @@ def write_kerberos_files(settings: Settings, port: int) -> None:
   acl_file = {folder}/acl
   max_life = 24h
   max_renewable_life = 7d
+  default_principal_flags = +preauth
   supported_enctypes = aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal
  }}
 [logging]

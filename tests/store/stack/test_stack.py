@@ -19,7 +19,7 @@ from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.metrics_port import targets_folder
-from watchfloor.store.stack import stack
+from watchfloor.store.stack import starting
 from watchfloor.store.stack.home.stack_state import grow_state
 from watchfloor.store.stack.servers import command as stack_command
 from watchfloor.store.stack.servers import process as stack_process
@@ -67,7 +67,7 @@ def test_an_init_that_was_interrupted_is_made_good(settings: Settings, monkeypat
         return stack_command.run_command(settings, name, *arguments, **more)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(stack, "run_command", interrupted)
+        patch.setattr(starting, "run_command", interrupted)
         with pytest.raises(StackError, match="cut off"):
             start_stack(settings)
     start_stack(settings)
