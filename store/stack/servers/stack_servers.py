@@ -121,8 +121,7 @@ def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
     """Returns the command line of one administrative task (``watchfloor.stack.AdminCommand``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
     flavour = _read_flavour(settings)
-    # A stack of an older version has no accounts until it is started again.
-    login = [login_option(settings)] if login_file(settings).exists() else []
+    login = _zookeeper_login(settings)
     return [
         *_java_command(settings, flavour),
         *flags,
@@ -131,6 +130,17 @@ def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
         "watchfloor.stack.AdminCommand",
         *map(str, arguments),
     ]
+
+
+def _zookeeper_login(settings: Settings) -> list[str]:
+    """Returns the JVM options with which an administrative task logs in at ZooKeeper; none if it asks for no login."""
+    if settings.is_accumulo_local:
+        # A stack of an older version has no accounts until it is started again.
+        return [login_option(settings)] if login_file(settings).exists() else []
+    if settings.read_zookeeper_credentials() is None:
+        return []
+    names = {"user": settings.zookeeper_user, "password.file": settings.zookeeper_password}
+    return [f"-Dwatchfloor.zookeeper.{name}={value}" for name, value in names.items()]
 
 
 def user_with_file(settings: Settings, role: Role) -> tuple[str, str]:

@@ -23,11 +23,15 @@ import org.apache.accumulo.core.data.ConditionalMutation;
  *
  * <p>A connection is made from the text of an {@code accumulo-client.properties}. Beside Accumulo's own properties the
  * text may hold {@code watchfloor.connect.timeout}, {@code watchfloor.scan.timeout} and {@code
- * watchfloor.write.timeout}: the seconds after which a store that does not answer is an error.
+ * watchfloor.write.timeout}: the seconds after which a store that does not answer is an error. Within them a client asks
+ * again, and elsewhere, when a server has not answered one request for {@code general.rpc.timeout}.
  */
 public final class Connection implements AutoCloseable {
   private static final String OUR_KEYS = "watchfloor.";
   private static final long CLOSE_SECONDS = 2;
+  /** Accumulo's own property, and its value if the client properties give none, instead of Accumulo's 120 s. */
+  private static final String REQUEST_TIMEOUT = "general.rpc.timeout";
+  private static final String REQUEST_SECONDS = "10s";
 
   private final AccumuloClient client;
   private final AuthenticationToken token;
@@ -45,6 +49,8 @@ public final class Connection implements AutoCloseable {
     properties.stringPropertyNames().stream()
         .filter(key -> !key.startsWith(OUR_KEYS))
         .forEach(key -> theirs.setProperty(key, properties.getProperty(key)));
+    // A host that was cut off refuses nothing: requests to it end by this alone.
+    theirs.putIfAbsent(REQUEST_TIMEOUT, REQUEST_SECONDS);
     token = credentials.token(theirs);
     client = Accumulo.newClient().from(theirs).as(credentials.user(), token).build();
   }

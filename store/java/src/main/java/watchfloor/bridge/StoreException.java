@@ -9,6 +9,7 @@ import org.apache.accumulo.core.client.TableDeletedException;
 import org.apache.accumulo.core.client.TableNotFoundException;
 import org.apache.accumulo.core.client.TableOfflineException;
 import org.apache.accumulo.core.client.TimedOutException;
+import org.apache.accumulo.core.clientImpl.ThriftScanner.ScanTimedOutException;
 import org.apache.accumulo.core.util.BadArgumentException;
 
 /** Thrown if the store is down or refuses what it was given. The message names the table and the cause. */
@@ -48,6 +49,12 @@ public final class StoreException extends RuntimeException {
     }
     if (error instanceof TableOfflineException) {
       return "the table is offline";
+    }
+    if (error instanceof ScanTimedOutException) {
+      return "its tablet servers did not answer in time; is each of them up, and its host reached from here?";
+    }
+    if (error instanceof TimedOutException) {
+      return "tablet servers " + ((TimedOutException) error).getTimedOutSevers() + " did not answer in time; are they reached from here?";
     }
     if (error instanceof MutationsRejectedException) {
       return rejection((MutationsRejectedException) error);

@@ -34,6 +34,7 @@ import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import watchfloor.bridge.Credentials;
+import watchfloor.bridge.ZooKeeperLogin;
 
 /**
  * The command with which the local stack asks Accumulo to do something. It runs as a short-lived process of its own, so
@@ -53,6 +54,7 @@ public final class AdminCommand {
   public static void main(String[] args) throws Exception {
     int code = 0;
     try {
+      logInAtZooKeeper();
       switch (args.length == 0 ? "" : args[0]) {
         case "init" -> init(args[1], args[2], args[3]);
         case "reset" -> UserReset.reset(args[1], initialPassword(args[2]), Path.of(args[3]));
@@ -90,6 +92,14 @@ public final class AdminCommand {
     System.out.flush();
     // Exits without waiting for the threads of Accumulo's and ZooKeeper's clients.
     Runtime.getRuntime().halt(code);
+  }
+
+  /** Authenticates at an existing cluster's ZooKeeper, if system properties name a user and the file of a password. */
+  private static void logInAtZooKeeper() throws Exception {
+    String user = System.getProperty("watchfloor.zookeeper.user");
+    if (user != null) {
+      ZooKeeperLogin.use(user, password(System.getProperty("watchfloor.zookeeper.password.file")));
+    }
   }
 
   private static void init(String instance, String user, String file) throws Exception {
