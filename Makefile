@@ -5,7 +5,7 @@ FLAVOUR :=
 SUITE := quick
 TESTS :=
 
-.PHONY: setup demo test soak check chaos-fault screenshots page-speed lock sbom audit dist down clean
+.PHONY: setup demo test test-cluster soak check chaos-fault screenshots page-speed lock sbom audit dist down clean
 
 setup:
 	@.ci/setup.sh
@@ -21,6 +21,10 @@ test: setup
 # Tests that kill, stop and repeat for minutes.
 soak: setup
 	@tests/run.sh soak $(TESTS)
+
+# A cluster on hosts that are network namespaces: links are cut and slowed down, and hosts killed. It needs root.
+test-cluster: setup
+	@tests/run.sh cluster -n 0 -s tests/cluster $(TESTS)
 
 check: setup
 	$(BIN)/ruff format --check .

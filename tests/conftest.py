@@ -38,6 +38,8 @@ APART = (
     "test_server_iterators",
     "test_security_run",
     "test_least_privilege",
+    "test_cut_link",
+    "test_cluster_faults",
 )
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.

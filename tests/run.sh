@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs tests with pytest, three processes at a time: `quick` those of `make test`, with JUnit's of store/java beside
 # them; `soak` those of `make soak`, which are marked so; `all` both, which share their stacks, without those that
-# tests/left_to_soak.txt names. Further arguments go to pytest.
+# tests/left_to_soak.txt names; `cluster` those that the further arguments name. Further arguments go to pytest.
 set -eu
 cd "$(dirname "$0")/.."
 suite=$1
@@ -13,6 +13,7 @@ junit=
 case $suite in
 quick) chosen="not soak" ;;
 soak) chosen="soak" ;;
+cluster) chosen="" ;;
 all)
     chosen=""
     for left in $(grep -v '^#' tests/left_to_soak.txt); do
@@ -20,11 +21,11 @@ all)
     done
     ;;
 *)
-    echo "no suite is named $suite; there are quick, soak and all" >&2
+    echo "no suite is named $suite; there are quick, soak, cluster and all" >&2
     exit 2
     ;;
 esac
-if [ "$suite" != soak ]; then
+if [ "$suite" = quick ] || [ "$suite" = all ]; then
     JAVA_HOME=$(.venv/bin/python -c 'from watchfloor.store.runtime.java_home import find_java; print(find_java())')
     export JAVA_HOME
     rm -rf $reports
@@ -47,6 +48,14 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v krb5kdc
     export DEBIAN_FRONTEND=noninteractive
     { apt-get -qq update && RUNLEVEL=1 apt-get -qq install -y --no-install-recommends krb5-kdc krb5-admin-server krb5-user; } >/dev/null ||
         echo "tests: apt-get could not install MIT Kerberos"
+fi
+
+# The tools by which tests make hosts of network namespaces; those tests are skipped where there are none.
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v ip && command -v tc && command -v nft; } >/dev/null; then
+    echo "tests: installing iproute2 and nftables"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get -qq update && apt-get -qq install -y --no-install-recommends iproute2 nftables; } >/dev/null ||
+        echo "tests: apt-get could not install iproute2 and nftables"
 fi
 
 # Prometheus for the tests of the dashboards, which are skipped where there is none. Only its programs: the package would

@@ -1,0 +1,203 @@
+"""The test bed: a cluster at work, files of known lines that are loaded during a fault, and what must hold of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster import CLIENT, DATA, WORK, Cluster, wait_until
+
+BASE = "bed.base"
+"""The source of which is asked during faults. Nothing is written to it then."""
+BASE_LINES = 5_000
+SERVICE_PORT = 8742
+REQUEST_SECONDS = 10
+"""The client's ``general.rpc.timeout``."""
+CONNECT_SECONDS = 15
+"""The client's ``watchfloor.connect.timeout``."""
+SCAN_SECONDS = 60
+"""The client's ``watchfloor.scan.timeout``."""
+_BAD_LINES = 3
+_ASKER = Path(__file__).parent / "asker.py"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer of the REST service; ``events`` counts the rows that came, whole or not."""
+
+    began: float
+    seconds: float
+    events: int
+    distinct: int
+    end: str
+    said: str
+
+    @property
+    def is_whole(self) -> bool:
+        return self.end == "complete" and self.events == self.distinct == BASE_LINES
+
+
+@dataclass(frozen=True)
+class FaultReport:
+    """The seconds of one fault: until an answer was whole again, counted from its begin, and of the whole load."""
+
+    until_answer: float
+    load_seconds: float
+    longest_answer: float
+    failed: int
+    whole: int
+
+
+class Bed:
+    """A started cluster with workers, the REST service and a source of known events."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cluster = Cluster(folder)
+        self.network = self.cluster.network
+        self._folder = folder
+
+    def start(self) -> None:
+        """Raises ``NetworkRefusedError`` where hosts cannot be built."""
+        self.cluster.start()
+        for host in WORK:
+            self.cluster.keep_command(host, "worker", "--workers", "1")
+        address = self.network.addresses[WORK[1]]
+        self.cluster.keep_command(WORK[1], "serve", "--host", address, "--port", str(SERVICE_PORT))
+        self.add_source(BASE)
+        self.finish_load(self.start_load(BASE, BASE_LINES), BASE_LINES)
+
+    def add_source(self, name: str) -> None:
+        """Makes a source, with a shard for each tablet server at least."""
+        fields = [
+            {"name": "ts", "type": "time"},
+            {"name": "host", "type": "string", "indexed": True},
+            {"name": "id", "type": "int", "indexed": True},
+            {"name": "text", "type": "string"},
+        ]
+        definition = {"name": name, "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
+        file = self._folder / f"{name}.json"
+        file.write_text(json.dumps({**definition, "shards": 2 * len(DATA)}))
+        self.ask("sources", "add", str(file))
+
+    def ask(self, *arguments: str, seconds: float = 120) -> str:
+        """Returns what a command prints on the client's host. Fails if the command does."""
+        done = self.cluster.run(CLIENT, self.cluster.command(*arguments), seconds)
+        assert done.returncode == 0, f"{arguments}: {done.stderr[-2000:]}"
+        return done.stdout
+
+    def start_load(self, source: str, lines: int) -> subprocess.Popen[bytes]:
+        """Starts to load a new file of ``lines`` events and a few lines that are none."""
+        file = self._folder / f"{source}.log"
+        start = 1_700_000_000
+        with file.open("w") as out:
+            for n in range(lines):
+                event = {"ts": start + 7 * n, "host": f"h{n % 5}", "id": n, "text": f"{n:07d}" * 6}
+                out.write(json.dumps(event) + "\n")
+            out.write('{"ts": no time}\n' * _BAD_LINES)
+        return self.cluster.start_command(CLIENT, f"load-{source}", "load", str(file), "--source", source)
+
+    def finish_load(self, load: subprocess.Popen[bytes], lines: int, seconds: float = 240) -> None:
+        """Returns when a load has ended as it must: with its bad lines in quarantine, and nothing failed."""
+        assert load.wait(seconds) == 1, "a load of a file with bad lines ends with 1"
+
+    def check_exactly_once(self, source: str, lines: int) -> None:
+        """Every event of every line is there once, in rows and in counts; ledger and quarantine tell the same."""
+        printed = self.ask("query", source, "--columns", "id", "--format", "ndjson")
+        assert sorted(json.loads(line)["id"] for line in printed.splitlines()) == list(range(lines))
+        assert int(self.ask("count", source)) == lines
+        assert int(self.ask("count", source, "--field", "host", "--value", "h1")) == lines // 5
+        items = [json.loads(line) for line in self.ask("items", "--format", "ndjson").splitlines()]
+        own = [item for item in items if item["feed"] == source]
+        assert own and {item["state"] for item in own} == {"done"}, own
+        assert sum(item["events"] for item in own) == lines
+        assert sum(item["quarantined"] for item in own) == _BAD_LINES
+        file = str(self._folder / f"{source}.log")
+        kept = self.ask("quarantine", "--file", file, "--format", "ndjson").splitlines()
+        assert len(kept) == _BAD_LINES
+
+    def run_fault(
+        self,
+        name: str,
+        lines: int,
+        fault: Callable[[], AbstractContextManager[None]],
+        seconds: float,
+        within: Callable[[], None] = lambda: None,
+    ) -> FaultReport:
+        """Loads a file into a new source, and holds a fault for ``seconds`` in its midst, while questions are asked.
+
+        ``within`` is called during the fault. Every answer was whole or said that it was not, in bounded time; the last
+        one was whole; and the load is right.
+        """
+        source = f"bed.{name}"
+        self.add_source(source)
+        with self._asking() as answers:
+            wait_until(lambda: any(answer.is_whole for answer in answers()), 60, "a first answer")
+            load = self.start_load(source, lines)
+            began = time.monotonic()
+            wait_until(lambda: self._has_queued(source), 60, "the first items")
+            with fault():
+                struck = time.monotonic()
+                within()
+                time.sleep(max(0.0, struck + seconds - time.monotonic()))
+            self.revive()
+            self.finish_load(load, lines)
+            loaded = time.monotonic()
+            wait_until(lambda: answers()[-1].is_whole and answers()[-1].began > loaded, 90, "a whole answer")
+            seen = [answer for answer in answers() if answer.began + answer.seconds > struck]
+        self._check_answers(seen)
+        self.check_exactly_once(source, lines)
+        whole = [answer for answer in seen if answer.is_whole and answer.began > struck]
+        report = FaultReport(
+            until_answer=whole[0].began + whole[0].seconds - struck,
+            load_seconds=loaded - began,
+            longest_answer=max(answer.seconds for answer in seen),
+            failed=sum(not answer.is_whole for answer in seen),
+            whole=len(whole),
+        )
+        print(f"{name}: {report}")
+        return report
+
+    def revive(self) -> None:
+        """Starts again the servers and workers that have ended, as systemd does on a real host."""
+        time.sleep(2)
+        self.cluster.start_ended()
+
+    def close(self) -> None:
+        self.cluster.close()
+
+    def _has_queued(self, source: str) -> bool:
+        log = self.cluster.log(CLIENT, f"load-{source}")
+        return log.exists() and log.stat().st_size > 0
+
+    def _check_answers(self, answers: list[Answer]) -> None:
+        """Fails if an answer was cut short without saying so, or took longer than the time-outs allow."""
+        for answer in answers:
+            assert answer.is_whole or (answer.end != "complete" and answer.said), answer
+            assert answer.seconds < SCAN_SECONDS + 3 * REQUEST_SECONDS, answer
+
+    @contextmanager
+    def _asking(self) -> Iterator[Callable[[], list[Answer]]]:
+        """Has questions asked through the REST service; yields a function that returns the answers so far."""
+        home = self._folder / "hosts" / WORK[1]
+        url = f"http://{self.network.addresses[WORK[1]]}:{SERVICE_PORT}"
+        token = home / "secret" / "rest.token"
+        wait_until(token.exists, 60, "the service's token")
+        log = self.cluster.log(CLIENT, "asker")
+        log.unlink(missing_ok=True)
+        asker = self.cluster.start_process(CLIENT, "asker", [sys.executable, str(_ASKER), url, str(token), BASE])
+
+        def read() -> list[Answer]:
+            lines = log.read_text().splitlines(keepends=True)
+            return [Answer(**json.loads(line)) for line in lines if line.startswith("{") and line.endswith("\n")]
+
+        try:
+            yield read
+        finally:
+            asker.kill()
+            asker.wait(10)
