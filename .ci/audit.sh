@@ -42,7 +42,7 @@ if ! command -v osv-scanner >/dev/null; then
 elif ! .ci/sbom.sh >/dev/null; then
     say_unknown "the jars, as their bill of materials could not be made"
 else
-    osv-scanner scan source --sbom build/sbom-java.json
+    osv-scanner scan source --sbom build/sbom-java.json --sbom build/sbom-hdfs.json
     case $? in
         0) ;;
         1) found=1 ;;

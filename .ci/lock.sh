@@ -18,6 +18,7 @@ lock .ci/tools.in --output-file .ci/tools.txt
 # An empty repository ends up with exactly what the build needs, its tests and the bill of materials included.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cp -r store/java/pom.xml store/java/src "$scratch"
-(cd "$scratch" && mvn -q -B -Dmaven.repo.local="$scratch/repository" -Dtest=LocalFilesTest package cyclonedx:makeBom) >&2
+cp -r store/java/pom.xml store/java/src store/java/hdfs "$scratch"
+(cd "$scratch" && mvn -q -B -Dmaven.repo.local="$scratch/repository" -Dtest=LocalFilesTest package cyclonedx:makeBom &&
+    mvn -q -B -Dmaven.repo.local="$scratch/repository" -f hdfs package cyclonedx:makeBom) >&2
 python3 .ci/artifacts.py record "$scratch/repository"

@@ -94,20 +94,21 @@ if ! is_unchanged .venv/web/stamp "$digest_now" || [ ! -d $page ]; then
 fi
 
 # The jars: our own, and all that the stack and the bridge run on.
-digest_now=$(digest store/java/pom.xml store/java/artifacts.sha256 store/java/src)
-if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ] || [ ! -d $target/ycsb ]; then
-    say "building jars with Maven (the first time it fetches about 100 MB)"
+digest_now=$(digest store/java/pom.xml store/java/hdfs store/java/artifacts.sha256 store/java/src)
+if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ] || [ ! -d $target/ycsb ] || [ ! -d $target/hdfs ]; then
+    say "building jars with Maven (the first time it fetches about 160 MB)"
     mkdir -p $target
     repository=${MAVEN_REPOSITORY:-$HOME/.m2/repository}
     # Before, as the build runs plugins of the repository; and after, as it may have fetched some.
     .venv/bin/python .ci/artifacts.py check "$repository" || fail "an artifact of Maven was changed"
-    (cd store/java && mvn -q -B -Dmaven.repo.local="$repository" -DskipTests package) >$target/maven.log 2>&1 || {
+    (cd store/java && mvn -q -B -Dmaven.repo.local="$repository" -DskipTests package &&
+        mvn -q -B -Dmaven.repo.local="$repository" -f hdfs package) >$target/maven.log 2>&1 || {
         cat $target/maven.log >&2
         fail "Maven did not build store/java"
     }
-    .venv/bin/python .ci/artifacts.py check "$repository" $target/jars $target/ycsb || {
-        rm -rf $target/jars $target/ycsb
-        fail "an artifact of Maven was changed, or is new: \`make lock\` records what store/java/pom.xml names"
+    .venv/bin/python .ci/artifacts.py check "$repository" $target/jars $target/ycsb $target/hdfs || {
+        rm -rf $target/jars $target/ycsb $target/hdfs
+        fail "an artifact of Maven was changed, or is new: \`make lock\` records what pom.xml names"
     }
     echo "$digest_now" >$target/stamp
 fi

@@ -172,7 +172,7 @@ class Store:
         """Makes the tables of a source that are missing and grants its labels to both users. Raises ``StoreError``."""
         readers = [self.settings.read_credentials("query").user]
         try:
-            tables.create_source_tables(self.connection, source, readers)
+            tables.create_source_tables(self.connection, source, readers, self.settings.erasure_coding)
             self.grant_labels(labels.collect_labels(source))
         except StoreError as error:
             raise StoreError(f"cannot make the source {source.name}: {error}") from error

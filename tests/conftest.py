@@ -35,6 +35,7 @@ APART = (
     "test_chaos_run",
     "test_screenshots",
     "test_levels",
+    "test_hdfs_stack",
     "test_server_iterators",
     "test_security_run",
     "test_least_privilege",

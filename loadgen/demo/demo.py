@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
     began = time.monotonic()
     try:
         print_title("The stack: ZooKeeper, Accumulo and Kafka as real processes")
-        run_command(settings, "up", *(["--security", args.security] if args.security else []))
+        run_command(settings, "up", *list_flavour_flags(args))
         print_title("Logs: real ones, and made-up web-proxy events for volume")
         waiting, generated = prepare_files(settings, logs.with_name("waiting"), args.logs, args.events)
         print_title(f"Ingest: a master that watches {show_path(logs)}, the queue, and {WORKERS} workers")
@@ -69,6 +69,14 @@ def main(argv: Sequence[str]) -> int:
             run_command(settings, "down")
     print(f"\nDone in {time.monotonic() - began:.0f} s.", "" if args.stop else _format_farewell(settings))
     return 0
+
+
+def list_flavour_flags(args: argparse.Namespace) -> list[str]:
+    """Returns the flags of ``watchfloor up`` that choose the flavour, as they were given."""
+    flags = [
+        word for name in ("security", "datanodes") if (value := getattr(args, name)) for word in (f"--{name}", value)
+    ]
+    return [*map(str, flags), *(["--hdfs"] if args.hdfs else [])]
 
 
 def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:

@@ -110,6 +110,9 @@ class Settings:
         None, "path", "file (mode 0600) with the query user's key, where Accumulo uses Kerberos; by default its ticket"
     )
     kerberos_config: Path | None = _setting(None, "path", "krb5.conf of the realm; by default the system's")
+    hadoop_conf: Path | None = _setting(
+        None, "path", "folder with core-site.xml and hdfs-site.xml of an existing cluster; by default none is read"
+    )
     queue_key: Path | None = _setting(
         None, "path", "file (mode 0600) with the key that signs work items; by default the local stack's"
     )
@@ -121,6 +124,9 @@ class Settings:
         "live", "mode", "how workers write: live, by BatchWriters; or bulk, by sorted files, for backfills"
     )
     shards: int = _setting(4, "int", "shards of a new source; half the number of workers at least", high=9999)
+    erasure_coding: str = _setting(
+        "", "topic", "policy of HDFS, such as RS-6-3-1024k, for the files of a new source; by default replicas"
+    )
     partitions: int = _setting(
         16, "int", "partitions of the topic of work items: the most workers that share it", high=4096
     )
@@ -186,6 +192,7 @@ class Settings:
             "ingest_keytab",
             "query_keytab",
             "kerberos_config",
+            "hadoop_conf",
             "queue_key",
             "tls_certificate",
             "tls_key",
@@ -289,8 +296,24 @@ class Settings:
             )
         if keytab is not None:
             _check_secret(keytab, f"key of {principal}", hint.replace("password", "keytab"))
-        local = self.conf_folder / "krb5.conf" if self.is_accumulo_local else None
-        return KerberosCredentials(principal, keytab, self.kerberos_config or local)
+        return KerberosCredentials(principal, keytab, self.kerberos_file)
+
+    @property
+    def kerberos_file(self) -> Path | None:
+        """The ``krb5.conf`` of clients; None for the system's."""
+        return self.kerberos_config or (self.conf_folder / "krb5.conf" if self.is_accumulo_local else None)
+
+    @property
+    def has_local_files(self) -> bool:
+        """True if Accumulo's files are in the stack's folder."""
+        return self.is_accumulo_local and self.hadoop_folder is None
+
+    @property
+    def hadoop_folder(self) -> Path | None:
+        """The folder of Hadoop's configuration for clients; None if the store's files are local, or it is not set."""
+        if not self.is_accumulo_local:
+            return self.hadoop_conf
+        return self.conf_folder if (self.conf_folder / "hdfs").is_dir() else None
 
     def read_zookeeper_credentials(self) -> Credentials | None:
         """Returns the account of clients at ZooKeeper; None if a cluster's asks for none.

@@ -13,6 +13,7 @@ from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, shard_names, source_namespace
 
+from .erasure_coding import choose_coding
 from .labels import collect_labels
 
 INSTANCE_NAMESPACE = "watchfloor"
@@ -42,12 +43,21 @@ def source_tables(source: Source) -> tuple[str, str, str]:
     return event_table(source), index_table(source), aggregate_table(source)
 
 
-def create_source_tables(connection: Connection, source: Source, readers: Sequence[str]) -> None:
-    """Creates the missing ones of a source's three tables, with a tablet per shard; users ``readers`` may read them."""
+def create_source_tables(connection: Connection, source: Source, readers: Sequence[str], policy: str = "") -> None:
+    """Creates the missing ones of a source's three tables, with a tablet per shard; users ``readers`` may read them.
+
+    ``policy`` is that of erasure coding of their files in HDFS, empty for replicas. Raises ``StoreError`` if HDFS does
+    not have it.
+    """
+    coding = choose_coding(connection, policy)
     _create_namespace(connection, source_namespace(source.name), readers)
     splits = shard_names(source.shards)[1:]
     names = source_tables(source)
-    call_for_each(names, lambda name: _create_table(connection, name, splits, _choose_properties(source, name)))
+
+    def create(name: str) -> None:
+        _create_table(connection, name, splits, {**_choose_properties(source, name), **coding})
+
+    call_for_each(names, create)
 
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from watchfloor.schema.errors import StoreError
-from watchfloor.schema.settings.credentials import Credentials, StoreCredentials
+from watchfloor.schema.settings.credentials import Credentials, KerberosCredentials, StoreCredentials
 from watchfloor.schema.settings.settings import Settings
 
 from . import jvm
@@ -44,8 +44,12 @@ class Connection(JavaResource):
     def connect(cls, settings: Settings, properties: str, credentials: StoreCredentials) -> Connection:
         """Connects like ``open``, given the text of the client properties."""
         jvm.start_jvm(settings.jars, settings.jvm_heap)
-        if login := settings.read_zookeeper_credentials():
-            call_java(jvm.java_class("watchfloor.bridge.ZooKeeperLogin").use, login.user, login.password)
+        if account := settings.read_zookeeper_credentials():
+            call_java(jvm.java_class("watchfloor.bridge.ZooKeeperLogin").use, account.user, account.password)
+        if files := settings.hadoop_folder:
+            user = find_files_user(settings)
+            login = None if user is None else to_java_credentials(user)
+            call_java(jvm.java_class("watchfloor.bridge.HadoopClient").use, str(files), login)
         java = jvm.java_class("watchfloor.bridge.Connection")
         return cls(call_java(java.open, properties, to_java_credentials(credentials)))
 
@@ -58,6 +62,14 @@ class Connection(JavaResource):
         """Writes an entry durably if its value is ``expected`` (None: if it does not exist). Returns whether it did."""
         key, values = map(to_java_bytes, cell), map(to_java_bytes, (expected, value))
         return bool(call_java(self.java.swap, table, *key, *values))
+
+
+def find_files_user(settings: Settings) -> KerberosCredentials | None:
+    """Returns the principal that opens the store's files in HDFS; None if the ingest user is none."""
+    principal = settings.find_principal("ingest")
+    if "@" not in principal:
+        return None
+    return KerberosCredentials(principal, settings.keytab_file("ingest"), settings.kerberos_file)
 
 
 def is_memory_short() -> bool:

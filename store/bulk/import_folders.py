@@ -16,20 +16,20 @@ from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.store import Store
 
-_CLUSTER_FOLDER = "watchfloor-bulk"
+_SHARED_FOLDER = "watchfloor-bulk"
 
 
 def import_root(settings: Settings, connection: Connection) -> str:
     """Returns the folder of all import folders, on a file system that the servers read too. Raises ``StoreError``."""
-    if settings.is_accumulo_local:
+    if settings.has_local_files:
         return _local_root(settings)
     volume = call_java(jvm.java_class("watchfloor.bridge.sink.BulkFiles").volume, connection.java)
-    return f"{volume}/{_CLUSTER_FOLDER}"
+    return f"{volume}/{_SHARED_FOLDER}"
 
 
 def find_import_folder(settings: Settings, name: str) -> str:
-    """Returns the path of an import folder; on a cluster it is relative to the first of the instance's volumes."""
-    return f"{_local_root(settings)}/{name}" if settings.is_accumulo_local else f"{_CLUSTER_FOLDER}/{name}"
+    """Returns the path of an import folder; on HDFS it is relative to the first of the instance's volumes."""
+    return f"{_local_root(settings)}/{name}" if settings.has_local_files else f"{_SHARED_FOLDER}/{name}"
 
 
 def name_import_folder(unique: str, table: str) -> str:

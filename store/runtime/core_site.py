@@ -1,5 +1,9 @@
 """Hadoop's configuration, which must be on the class path of every Accumulo server of the local stack."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 CORE_SITE = """<?xml version="1.0"?>
 <!-- Hadoop's own local file system ignores sync, and the write-ahead log would lose data without a word. The durability
      is a system property of each server, because this file is the same for all stacks. -->
@@ -11,11 +15,24 @@ CORE_SITE = """<?xml version="1.0"?>
   <property><name>fs.permissions.umask-mode</name><value>077</value></property>
 </configuration>
 """
-_KERBEROS = """  <property><name>hadoop.security.authentication</name><value>kerberos</value></property>
-</configuration>
-"""
+_END = "</configuration>\n"
 
 
-def format_core_site(has_kerberos: bool) -> str:
-    """Returns the configuration of a stack whose servers and users are principals of Kerberos, or of another."""
-    return CORE_SITE.replace("</configuration>\n", _KERBEROS) if has_kerberos else CORE_SITE
+def format_core_site(has_kerberos: bool, more: Mapping[str, object]) -> str:
+    """Returns the configuration of a stack whose servers are principals of Kerberos, or of another.
+
+    ``more`` holds further properties.
+    """
+    kerberos = {"hadoop.security.authentication": "kerberos"} if has_kerberos else {}
+    return CORE_SITE.replace(_END, _format_properties(kerberos | dict(more)) + _END)
+
+
+def format_site(properties: Mapping[str, object]) -> str:
+    """Returns properties as a file of Hadoop's configuration."""
+    return '<?xml version="1.0"?>\n<configuration>\n' + _format_properties(properties) + _END
+
+
+def _format_properties(properties: Mapping[str, object]) -> str:
+    return "".join(
+        f"  <property><name>{name}</name><value>{value}</value></property>\n" for name, value in properties.items()
+    )

@@ -96,6 +96,18 @@ def ycsb_class_path(folder: Path) -> list[str]:
     return [*map(str, jars), *ours]
 
 
+def hdfs_class_path(folder: Path, conf: Path) -> list[str]:
+    """Returns the class path of HDFS's servers: their configuration and their own jars.
+
+    ``folder`` is that of all other jars. Raises ``StackError`` if jars are missing.
+    """
+    theirs = folder.parent / "hdfs"
+    jars = sorted(theirs.glob("*.jar"))
+    if not any(jar.name.startswith("hadoop-hdfs-") for jar in jars):
+        raise StackError(f"no jars of HDFS in {show_path(theirs)}: run `make setup`")
+    return [str(conf), *map(str, jars)]
+
+
 def find_native_library(settings: Settings) -> Path | None:
     """Returns the folder of the compiled native map, beside the jars; None if ``make setup`` found no g++."""
     folder = settings.jars.parent / "native-lib"

@@ -30,7 +30,8 @@ from .security.kerberos import write_kerberos_files
 from .servers.configuration import write_configuration
 from .servers.process import find_process, send_signal, stop_process
 from .servers.stack_servers import make_servers
-from .starting import Report, start_servers
+from .starting import start_servers
+from .starting_hdfs import Report
 from .status import StackStatus, read_status
 from .stopping import list_pid_files, list_surplus_tservers, send_signals, stop_servers, unload_tablets
 from .supervision.restarts import load_restarts
@@ -38,19 +39,27 @@ from .supervision.supervised import is_supervised, start_supervisor, stop_superv
 
 __all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]
 
+_DATANODES = 3
+"""The DataNodes of a new stack with HDFS: as many as a file has replicas."""
+
 
 def _report_nothing(line: str) -> None:
     pass
 
 
 def start_stack(
-    settings: Settings, tservers: int | None = None, report: Report = _report_nothing, security: str | None = None
+    settings: Settings,
+    tservers: int | None = None,
+    report: Report = _report_nothing,
+    security: str | None = None,
+    datanodes: int | None = None,
 ) -> None:
     """Starts what does not run, and returns when Accumulo serves all tablets and Kafka answers.
 
-    ``tservers`` is the number of tablet servers from now on, and ``security`` one of ``SECURITY_LEVELS``; None does not
-    change them. A change of security stops all servers first. ``report`` is called with a line for each step. Data of
-    earlier runs is kept. Raises ``StackError``, which names the obstacle and has the last lines of the log.
+    ``tservers`` is the number of tablet servers from now on, ``security`` one of ``SECURITY_LEVELS``, and ``datanodes``
+    the number of DataNodes of HDFS; None does not change them. A change of these two stops all servers first.
+    ``report`` is called with a line for each step. Data of earlier runs is kept. Raises ``StackError``, which names the
+    obstacle and has the last lines of the log.
     """
     _require_local_stack(settings)
     # Before anything is written: a file that could be written in part only is then not begun.
@@ -67,7 +76,7 @@ def start_stack(
                 f"other users could open {opened} files and folders in {show_path(settings.home)}: they no longer can"
             )
         count = tservers or (before.tservers if before else settings.tservers)
-        state = grow_state(before, count, _change_flavour(settings, before, security, report))
+        state = grow_state(before, count, _change_flavour(settings, before, security, datanodes, report))
         copy_own_jar(settings)
         make_secrets(settings)
         servers = make_servers(settings, state)
@@ -98,12 +107,26 @@ def start_stack(
                 start_supervisor(settings)
 
 
-def _change_flavour(settings: Settings, before: StackState | None, security: str | None, report: Report) -> Flavour:
+def read_datanodes(settings: Settings) -> int:
+    """Returns the number of DataNodes that a stack with HDFS has, or will have if nobody names another.
+
+    Raises ``StackError`` if the state's file is damaged.
+    """
+    before = load_state(settings)
+    return before.datanodes if before and before.datanodes else _DATANODES
+
+
+def _change_flavour(
+    settings: Settings, before: StackState | None, security: str | None, datanodes: int | None, report: Report
+) -> Flavour:
     """Returns the flavour of the stack from now on. If it was another, all servers are stopped."""
-    flavour = choose_flavour(before.flavour if before else None, security)
+    has_data = before is not None and before.initialised
+    flavour = choose_flavour(before.flavour if before else None, security, datanodes, has_data)
     if before and flavour != before.flavour:
         report(f"the stack becomes {flavour.describe()}, it was {before.flavour.describe()}")
         stop_servers(settings, report)
+        # Java's temporary folder is gone with what was left in it.
+        make_folders(settings)
     return flavour
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,14 +17,13 @@ from .home.stack_state import StackState, save_state
 from .make_principals import make_principals
 from .servers.command import ServerEndedError, run_command
 from .servers.configuration import INSTANCE
-from .servers.process import Server, await_ready, find_process, start_server, stop_process
+from .servers.process import await_ready, find_process, stop_process
 from .servers.stack_servers import StackServers, admin_command, kafka_format_command, user_with_file
+from .starting_hdfs import Report, start_hdfs, start_if_stopped
 
 _PREPARE_TRIES = 3
 _PREPARE_LEAD = 10
 """The seconds that are left to a command for its start, and for its message when tablets are not served in time."""
-Report = Callable[[str], None]
-"""Called with a line for each step."""
 
 
 def start_servers(settings: Settings, state: StackState, servers: StackServers, report: Report) -> None:
@@ -33,7 +31,7 @@ def start_servers(settings: Settings, state: StackState, servers: StackServers, 
     deadline = time.monotonic() + settings.up_seconds
     if servers.kdc is not None:
         make_principals(settings, deadline)
-        _start_if_stopped(servers.kdc, report)
+        start_if_stopped(servers.kdc, report)
         await_ready(servers.kdc, deadline)
     with ThreadPoolExecutor(1) as pool:
         kafka = pool.submit(_start_kafka, settings, state, servers, deadline, report)
@@ -48,7 +46,7 @@ def _start_kafka(settings: Settings, state: StackState, servers: StackServers, d
         report("formatting Kafka's storage")
         with hold_format_arguments(settings) as accounts:
             run_command(settings, "kafka-format", kafka_format_command(settings, state.kafka_id, accounts), deadline)
-    _start_if_stopped(servers.kafka, report)
+    start_if_stopped(servers.kafka, report)
     await_ready(servers.kafka, deadline)
     grant_access(settings, state.ports["kafka"], deadline)
     report("Kafka answers")
@@ -60,7 +58,9 @@ def _start_accumulo(
     """Initialises Accumulo if needed, and returns the new state when Accumulo serves all tablets."""
     if not state.initialised:
         _remove_unfinished_instance(settings, servers)
-    _start_if_stopped(servers.zookeeper, report)
+    start_if_stopped(servers.zookeeper, report)
+    if servers.hdfs:
+        start_hdfs(settings, state, servers, deadline, report)
     await_ready(servers.zookeeper, deadline)
     root, labels = user_with_file(settings, "ingest"), settings.conf_folder / "kept-labels"
     if not state.initialised:
@@ -74,7 +74,7 @@ def _start_accumulo(
         run_command(settings, "protect", admin_command(settings, "protect"), deadline)
     for left in reversed(range(_PREPARE_TRIES)):
         for server in servers.accumulo:
-            _start_if_stopped(server, report)
+            start_if_stopped(server, report)
         try:
             _prepare_accumulo(
                 settings, servers, deadline, labels if state.principals != state.flavour.has_sasl else None
@@ -103,13 +103,6 @@ def _prepare_accumulo(settings: Settings, servers: StackServers, deadline: float
     adopted = () if labels is None else (labels,)
     command = admin_command(settings, "prepare", settings.client_properties, *users, str(left), *adopted)
     run_command(settings, "prepare", command, deadline, watch=(servers.zookeeper, *servers.accumulo))
-
-
-def _start_if_stopped(server: Server, report: Report) -> None:
-    """Starts a server whose process does not run."""
-    if find_process(server.pid_file) is None:
-        report(f"{'restarting' if server.pid_file.exists() else 'starting'} {server.name}")
-        start_server(server)
 
 
 def _remove_unfinished_instance(settings: Settings, servers: StackServers) -> None:

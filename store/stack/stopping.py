@@ -15,7 +15,7 @@ from .home.stack_state import StackState, load_state
 from .servers.command import run_command
 from .servers.process import await_end, find_process, send_signal, stop_process
 from .servers.stack_servers import StackServers, admin_command, make_servers, user_with_file
-from .starting import Report
+from .starting_hdfs import Report
 from .supervision.restarts import delete_restarts
 from .supervision.supervised import stop_supervisor
 

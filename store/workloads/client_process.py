@@ -21,6 +21,7 @@ import orjson
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.credentials import Credentials, StoreCredentials
 from watchfloor.schema.settings.settings import Role, Settings
+from watchfloor.store.bridge.connection import find_files_user
 from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, archive_folder, archive_options
 from watchfloor.store.runtime.jars import ZSTD_OPTION, client_class_path, list_archivable_jars
 from watchfloor.store.runtime.java_home import find_java
@@ -104,6 +105,7 @@ def start_client(
         "properties": _read_properties(settings),
         **_describe_account(account),
         "zookeeper": None if zookeeper is None else {"user": zookeeper.user, "password": zookeeper.password},
+        "hadoop": _describe_files(settings),
         "options": dict(options),
     }
     process = subprocess.Popen(
@@ -131,6 +133,14 @@ def _describe_account(account: StoreCredentials) -> dict[str, Any]:
         return {"user": account.user, "password": account.password}
     keytab, config = (None if path is None else str(path) for path in (account.keytab, account.config))
     return {"user": account.user, "keytab": keytab, "kerberos_config": config}
+
+
+def _describe_files(settings: Settings) -> dict[str, Any] | None:
+    """Returns how a client reaches the store's files, if they are not local."""
+    folder, user = settings.hadoop_folder, find_files_user(settings)
+    if folder is None:
+        return None
+    return {"folder": str(folder), **(_describe_account(user) if user else {})}
 
 
 def run_client(

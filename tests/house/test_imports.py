@@ -50,6 +50,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store/stack/home",
         "store/stack/accounts",
         "store/stack/security",
+        "store/stack/hdfs",
         "store/stack/servers",
         "store/stack/supervision",
         "store/stack",

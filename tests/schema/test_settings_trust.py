@@ -113,6 +113,7 @@ GUARDED = {
     "ingest_keytab": "/etc/krb5.keytab",
     "query_keytab": "/etc/krb5.keytab",
     "kerberos_config": "/tmp/planted.conf",
+    "hadoop_conf": "/tmp/planted",
     "zookeeper_user": "planted",
     "zookeeper_password": "/etc/shadow",
     "ingest_user": "planted",

@@ -132,7 +132,9 @@ def test_setup_installs_by_hash_and_checks_artifacts_before_and_after_the_build(
     assert (
         len(
             re.findall(
-                r"artifacts\.py check .*?mvn .*?artifacts\.py check \S+ \$target/jars \$target/ycsb", setup, re.S
+                r"artifacts\.py check .*?mvn .*?artifacts\.py check \S+ \$target/jars \$target/ycsb \$target/hdfs",
+                setup,
+                re.S,
             )
         )
         == 1

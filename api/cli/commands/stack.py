@@ -43,13 +43,20 @@ def add_flavour(parser: ArgumentParser) -> None:
         choices=("none", "ssl", "auth", "auth-int", "auth-conf"),
         help="none, ssl (two-way TLS), or Kerberos: auth, auth-int, auth-conf; from now on (default: as before, none)",
     )
+    parser.add_argument("--hdfs", action="store_true", help="keep Accumulo's files in HDFS, from the first start on")
+    parser.add_argument(
+        "--datanodes", metavar="N", type=int, help="DataNodes of HDFS from now on (default: as before, or 3)"
+    )
 
 
 def start_stack(args: Namespace) -> None:
-    from watchfloor.store.stack.stack import start_stack
+    from watchfloor.store.stack.stack import read_datanodes, start_stack
 
     settings = read_settings(args, tservers=args.tservers)
-    start_stack(settings, args.tservers, print_message, args.security)
+    datanodes = args.datanodes
+    if datanodes is None and args.hdfs:
+        datanodes = read_datanodes(settings)
+    start_stack(settings, args.tservers, print_message, args.security, datanodes)
     print_message(f"the stack is up in {show_path(settings.home)}; `watchfloor down` stops it")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 from watchfloor.schema.errors import StackError
@@ -10,6 +9,8 @@ from watchfloor.schema.errors import StackError
 SECURITY_LEVELS = ("none", "ssl", "auth", "auth-int", "auth-conf")
 """The levels of the published study of security: no TLS and no Kerberos; TLS on both sides; Kerberos that
 authenticates, that also protects messages from change, and that also encrypts them."""
+
+MOST_DATANODES = 32
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Flavour:
 
     @property
     def has_kdc(self) -> bool:
-        """True if the stack has a KDC."""
-        return self.has_sasl
+        """True if the stack has a KDC: without Kerberos HDFS believes whatever user name a client tells."""
+        return self.has_sasl or self.has_hdfs
 
     def describe(self) -> str:
         """Returns the flavour as words for ``status``."""
@@ -55,14 +56,30 @@ class Flavour:
         return f"{files}, security {self.security}"
 
 
-def choose_flavour(before: Flavour | None, security: str | None) -> Flavour:
-    """Returns the flavour of a stack from now on; ``before`` is None for a new stack, and ``security`` for no change.
+def choose_flavour(before: Flavour | None, security: str | None, datanodes: int | None, has_data: bool) -> Flavour:
+    """Returns the flavour of a stack from now on; ``before`` is None for a new stack, and the others for no change.
 
-    Raises ``StackError`` if there is no such level of security.
+    Raises ``StackError`` if there is no such level of security, or if the stack has data that would be left behind.
     """
     flavour = before or Flavour()
-    if security is None:
-        return flavour
-    if security not in SECURITY_LEVELS:
+    if security is not None and security not in SECURITY_LEVELS:
         raise StackError(f"{security!r} is no level of security: there are {', '.join(SECURITY_LEVELS)}")
-    return dataclasses.replace(flavour, security=security)
+    if datanodes is not None and not 0 < datanodes <= MOST_DATANODES:
+        raise StackError(f"a stack has 1 to {MOST_DATANODES} DataNodes, not {datanodes}")
+    if datanodes is not None and has_data:
+        _check_data(flavour, datanodes)
+    return Flavour(security or flavour.security, datanodes or flavour.datanodes)
+
+
+def _check_data(flavour: Flavour, datanodes: int) -> None:
+    """Raises ``StackError`` if files of a stack would be out of reach with this number of DataNodes."""
+    if not flavour.has_hdfs:
+        raise StackError(
+            "the stack has its data in local files, and its file system cannot be changed: make a stack with --hdfs in "
+            "another folder (--home) and load the data there"
+        )
+    if datanodes < flavour.datanodes:
+        raise StackError(
+            f"the stack has blocks on {flavour.datanodes} DataNodes, and cannot have {datanodes}: it may get more, "
+            "not fewer"
+        )

@@ -33,6 +33,7 @@ _SECRETS = (
     "queue.key",
     "tls.password",
     "kdc.password",
+    "hdfs-web.key",
 )
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

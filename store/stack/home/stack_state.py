@@ -88,7 +88,7 @@ def grow_state(state: StackState | None, tservers: int, flavour: Flavour | None 
     state = state or StackState(kafka_id=str(uuid.uuid4()))
     if flavour is not None:
         state = dataclasses.replace(state, security=flavour.security, datanodes=flavour.datanodes)
-    names = {*_SINGLE_SERVERS, *tserver_names(tservers), *state.server_names}
+    names = {*_SINGLE_SERVERS, *tserver_names(tservers), *state.server_names, *_list_more_ports(state.datanodes)}
     missing = sorted(names - set(state.ports))
     ports = dict(zip(missing, find_free_ports(len(missing), taken=set(state.ports.values())), strict=True))
     return dataclasses.replace(state, ports=state.ports | ports, tservers=tservers)
@@ -97,6 +97,12 @@ def grow_state(state: StackState | None, tservers: int, flavour: Flavour | None 
 def hdfs_names(datanodes: int) -> list[str]:
     """Returns the names of HDFS's servers, the NameNode first; none if there are no DataNodes."""
     return ["namenode", *(f"datanode{n}" for n in range(1, datanodes + 1))] if datanodes else []
+
+
+def _list_more_ports(datanodes: int) -> list[str]:
+    """Returns the names of the ports that HDFS's servers have beside their first ones."""
+    parts = {"namenode": ("http",)}
+    return [f"{name}_{part}" for name in hdfs_names(datanodes) for part in parts.get(name, ("http", "ipc", "proxy"))]
 
 
 def tserver_names(count: int) -> list[str]:

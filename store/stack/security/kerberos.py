@@ -38,6 +38,26 @@ def server_principal() -> str:
     return f"{SERVICE}/{HOST}@{REALM}"
 
 
+def hdfs_principal() -> str:
+    """Returns the principal of the NameNode and the DataNodes."""
+    return f"hdfs/{HOST}@{REALM}"
+
+
+def hdfs_keytab(settings: Settings) -> Path:
+    """Returns the file with the key of HDFS's servers."""
+    return settings.secret_folder / "hdfs.keytab"
+
+
+def web_principal() -> str:
+    """Returns the principal of the web pages of HDFS's servers."""
+    return f"HTTP/{HOST}@{REALM}"
+
+
+def web_keytab(settings: Settings) -> Path:
+    """Returns the file with the key of the web pages of HDFS's servers."""
+    return settings.secret_folder / "hdfs-web.keytab"
+
+
 def server_keytab(settings: Settings) -> Path:
     """Returns the file with the key of the servers' principal."""
     return settings.secret_folder / "accumulo.keytab"
@@ -108,7 +128,12 @@ def write_kerberos_files(settings: Settings, port: int) -> None:
 def list_keytabs(settings: Settings) -> dict[str, Path]:
     """Returns the keytab of each principal."""
     users = {settings.find_principal(role): settings.keytab_file(role) for role in ("ingest", "query")}
-    return {server_principal(): server_keytab(settings)} | {user: path for user, path in users.items() if path}
+    servers = {
+        server_principal(): server_keytab(settings),
+        hdfs_principal(): hdfs_keytab(settings),
+        web_principal(): web_keytab(settings),
+    }
+    return servers | {user: path for user, path in users.items() if path}
 
 
 def with_files(settings: Settings) -> tuple[str, ...]:

@@ -33,13 +33,18 @@ def accumulo_security(settings: Settings, flavour: Flavour) -> dict[str, object]
         return {
             "instance.rpc.sasl.enabled": "true",
             "rpc.sasl.qop": flavour.security,
-            "general.kerberos.principal": server_principal(),
-            "general.kerberos.keytab": server_keytab(settings),
             "instance.security.authenticator": f"{_HANDLERS}.KerberosAuthenticator",
             "instance.security.authorizor": f"{_HANDLERS}.KerberosAuthorizor",
             "instance.security.permissionHandler": f"{_HANDLERS}.KerberosPermissionHandler",
         }
     return {}
+
+
+def login_properties(settings: Settings, flavour: Flavour) -> dict[str, object]:
+    """Returns the properties by which Accumulo's servers log in at the KDC: for their users, for HDFS, or for both."""
+    if not flavour.has_kdc:
+        return {}
+    return {"general.kerberos.principal": server_principal(), "general.kerberos.keytab": server_keytab(settings)}
 
 
 def client_security(settings: Settings, flavour: Flavour) -> dict[str, object]:

@@ -12,10 +12,17 @@ from watchfloor.store.runtime.metrics_port import targets_folder
 from watchfloor.store.runtime.private_files import write_private
 from watchfloor.store.stack.accounts.kafka_accounts import account_properties
 from watchfloor.store.stack.accounts.zookeeper_login import format_login_file, login_file
+from watchfloor.store.stack.hdfs.hdfs_site import VOLUME, common_properties, hdfs_uri, select_core
+from watchfloor.store.stack.hdfs.write_hdfs import write_hdfs_files
 from watchfloor.store.stack.home.checks import LOOPBACK
 from watchfloor.store.stack.home.stack_state import StackState
 from watchfloor.store.stack.security.certificates import authority_file
-from watchfloor.store.stack.security.properties import accumulo_security, client_security, kafka_security
+from watchfloor.store.stack.security.properties import (
+    accumulo_security,
+    client_security,
+    kafka_security,
+    login_properties,
+)
 
 INSTANCE = "watchfloor"
 
@@ -31,7 +38,11 @@ def write_configuration(settings: Settings, state: StackState, native: Path | No
     secret = (settings.secret_folder / "instance.secret").read_text().strip()
     write_private(conf / "zoo.cfg", _format_properties(_zookeeper_properties(data, ports["zookeeper"], timeout)))
     accumulo = _accumulo_properties(settings, zookeepers, secret, native is not None)
-    accumulo |= accumulo_security(settings, state.flavour)
+    accumulo |= accumulo_security(settings, state.flavour) | login_properties(settings, state.flavour)
+    if state.flavour.has_hdfs:
+        accumulo |= {"instance.volumes": hdfs_uri(state) + VOLUME, "manager.lease.recovery.interval": "1s"}
+        # HDFS fences a log itself, by its lease.
+        del accumulo["manager.wal.closer.implementation"]
     write_private(conf / "accumulo.properties", _format_properties(accumulo))
     client: dict[str, object] = {
         "instance.name": INSTANCE,
@@ -44,7 +55,10 @@ def write_configuration(settings: Settings, state: StackState, native: Path | No
     write_private(conf / "kafka.properties", _format_properties(kafka))
     _write_kafka_authority(settings, state)
     write_private(login_file(settings), format_login_file(settings))
-    write_private(conf / "core-site.xml", format_core_site(state.flavour.has_sasl))
+    write_private(
+        conf / "core-site.xml", format_core_site(state.flavour.has_kdc, select_core(common_properties(settings, state)))
+    )
+    write_hdfs_files(settings, state)
     write_private(conf / "log4j2.properties", LOGGING)
 
 

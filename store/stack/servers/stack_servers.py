@@ -16,8 +16,9 @@ from watchfloor.store.runtime.java_home import find_java
 from watchfloor.store.stack.accounts.zookeeper_login import login_file, login_option
 from watchfloor.store.stack.home.flavour import Flavour
 from watchfloor.store.stack.home.stack_state import StackState, load_state, tserver_names
-from watchfloor.store.stack.security.kerberos import kdc_command, kerberos_option
+from watchfloor.store.stack.security.kerberos import hdfs_keytab, hdfs_principal, kdc_command, kerberos_option
 
+from .hdfs_servers import make_hdfs_servers
 from .process import Server, ask_port, is_listening
 
 # Kafka's ApiVersions request, version 0, correlation 1, no client: the first request that a broker answers.
@@ -114,6 +115,7 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
         kdc=Server("kdc", kdc_command(settings), settings.home, list_ports("kdc"), is_listening, _KDC_BYTES)
         if flavour.has_kdc
         else None,
+        hdfs=make_hdfs_servers(settings, state),
     )  # fmt: skip
 
 
@@ -141,6 +143,14 @@ def _zookeeper_login(settings: Settings) -> list[str]:
         return []
     names = {"user": settings.zookeeper_user, "password.file": settings.zookeeper_password}
     return [f"-Dwatchfloor.zookeeper.{name}={value}" for name, value in names.items()]
+
+
+def hdfs_command(settings: Settings, *arguments: str | int) -> list[str]:
+    """Returns the command line of one administrative task of HDFS (``watchfloor.stack.hdfs.HdfsCommand``)."""
+    flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'hdfs-admin.log'}"]
+    login = (hdfs_principal(), hdfs_keytab(settings))
+    main = ("watchfloor.stack.hdfs.HdfsCommand", *login, *arguments)
+    return [*_java_command(settings, _read_flavour(settings)), *flags, kerberos_option(settings), *map(str, main)]
 
 
 def user_with_file(settings: Settings, role: Role) -> tuple[str, str]:
@@ -183,7 +193,7 @@ def _java_command(settings: Settings, flavour: Flavour | None = None) -> list[st
     logging = f"-Dlog4j2.configurationFile={settings.conf_folder / 'log4j2.properties'}"
     # Accumulo leaves a folder in the temporary folder at each start; this one is emptied when the stack stops.
     temporary = f"-Djava.io.tmpdir={settings.home / 'tmp'}"
-    has_own_site = flavour is not None and (flavour.has_sasl or flavour.has_hdfs)
+    has_own_site = flavour is not None and flavour.has_kdc
     return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java, has_own_site)]
 
 

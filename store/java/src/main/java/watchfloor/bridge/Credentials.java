@@ -46,6 +46,13 @@ public final class Credentials {
     return password != null ? password : KerberosLogin.logIn(user, keytab, config, client);
   }
 
+  /** Logs a principal in for the files of the store, if this JVM has not logged in as any. */
+  void logIn() {
+    if (password == null) {
+      KerberosLogin.logInForFiles(user, keytab, config);
+    }
+  }
+
   /** Returns the token of a user whose password Accumulo itself keeps; nothing for a principal. */
   public Optional<PasswordToken> passwordToken() {
     return Optional.ofNullable(password);

@@ -25,19 +25,8 @@ final class KerberosLogin {
 
   /** Returns the token of a principal, which logs in unless it has. Throws a StoreException that says what to do. */
   static synchronized AuthenticationToken logIn(String wanted, String keytab, String config, Properties client) {
-    if (config != null) {
-      System.setProperty("java.security.krb5.conf", config);
-    }
-    Configuration kerberos = new Configuration();
-    kerberos.set("hadoop.security.authentication", "kerberos");
-    kerberos.set("hadoop.kerberos.keytab.login.autorenewal.enabled", "true");
     try {
-      UserGroupInformation.setConfiguration(kerberos);
-      if (principal == null) {
-        logInFirst(wanted, keytab);
-        principal = wanted;
-      }
-      if (principal.equals(wanted)) {
+      if (isLoggedIn(wanted, keytab, config)) {
         checkTicket(wanted, UserGroupInformation.getLoginUser());
         return new KerberosToken();
       }
@@ -45,9 +34,38 @@ final class KerberosLogin {
     } catch (StoreException e) {
       throw e;
     } catch (Exception e) {
-      String remedy = keytab == null ? "run kinit " + wanted : "is " + keytab + " its keytab, and does the KDC answer?";
-      throw new StoreException("Kerberos does not let " + wanted + " in: " + reason(e) + "; " + remedy, e);
+      throw refused(wanted, keytab, e);
     }
+  }
+
+  /** Logs a principal in for the files of the store, unless the JVM is one already. Throws as {@code logIn} does. */
+  static synchronized void logInForFiles(String wanted, String keytab, String config) {
+    try {
+      isLoggedIn(wanted, keytab, config);
+    } catch (Exception e) {
+      throw refused(wanted, keytab, e);
+    }
+  }
+
+  /** Returns whether the JVM is {@code wanted}, which it becomes if it is nobody yet. */
+  private static boolean isLoggedIn(String wanted, String keytab, String config) throws IOException {
+    if (config != null) {
+      System.setProperty("java.security.krb5.conf", config);
+    }
+    Configuration kerberos = HadoopClient.copy();
+    kerberos.set("hadoop.security.authentication", "kerberos");
+    kerberos.set("hadoop.kerberos.keytab.login.autorenewal.enabled", "true");
+    UserGroupInformation.setConfiguration(kerberos);
+    if (principal == null) {
+      logInFirst(wanted, keytab);
+      principal = wanted;
+    }
+    return principal.equals(wanted);
+  }
+
+  private static StoreException refused(String wanted, String keytab, Exception e) {
+    String remedy = keytab == null ? "run kinit " + wanted : "is " + keytab + " its keytab, and does the KDC answer?";
+    return new StoreException("Kerberos does not let " + wanted + " in: " + reason(e) + "; " + remedy, e);
   }
 
   private static void logInFirst(String wanted, String keytab) throws IOException {

@@ -28,6 +28,7 @@ import org.apache.accumulo.core.security.Authorizations;
 import org.apache.accumulo.core.security.SystemPermission;
 import org.apache.accumulo.core.trace.TraceUtil;
 import org.apache.accumulo.server.init.Initialize;
+import org.apache.accumulo.server.security.SecurityUtil;
 import org.apache.hadoop.io.Text;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooDefs.Perms;
@@ -57,8 +58,14 @@ public final class AdminCommand {
       logInAtZooKeeper();
       switch (args.length == 0 ? "" : args[0]) {
         case "init" -> init(args[1], args[2], args[3]);
-        case "reset" -> UserReset.reset(args[1], initialPassword(args[2]), Path.of(args[3]));
-        case "protect" -> UserReset.protectTokenKeys();
+        case "reset" -> {
+          logInAsServer();
+          UserReset.reset(args[1], initialPassword(args[2]), Path.of(args[3]));
+        }
+        case "protect" -> {
+          logInAsServer();
+          UserReset.protectTokenKeys();
+        }
         case "prepare" -> {
           try (AccumuloClient client = open(args[1], args[2], args[3])) {
             allowService(client);
@@ -100,6 +107,11 @@ public final class AdminCommand {
     if (user != null) {
       ZooKeeperLogin.use(user, password(System.getProperty("watchfloor.zookeeper.password.file")));
     }
+  }
+
+  /** Logs in as Accumulo's servers do, for what reads the instance's number from the volume. */
+  private static void logInAsServer() {
+    SecurityUtil.serverLogin(SiteConfiguration.auto());
   }
 
   private static void init(String instance, String user, String file) throws Exception {

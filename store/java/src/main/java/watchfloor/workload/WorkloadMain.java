@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import watchfloor.bridge.Connection;
 import watchfloor.bridge.Credentials;
+import watchfloor.bridge.HadoopClient;
 import watchfloor.bridge.StoreException;
 import watchfloor.bridge.ZooKeeperLogin;
 
@@ -42,6 +43,11 @@ public final class WorkloadMain {
     }
     Job job = new Job(null, new JsonObject(), out);
     try {
+      JsonElement hadoop = given.get("hadoop");
+      if (hadoop != null && !hadoop.isJsonNull()) {
+        JsonObject files = hadoop.getAsJsonObject();
+        HadoopClient.use(text(files, "folder"), files.has("user") ? credentials(files) : null);
+      }
       Credentials credentials = credentials(given);
       Connection connection = Connection.open(given.get("properties").getAsString(), credentials);
       job = new Job(connection, given.getAsJsonObject("options"), out);

@@ -11,23 +11,11 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import watchfloor.bridge.Connection;
+import watchfloor.bridge.HadoopClient;
 import watchfloor.bridge.StoreException;
-import watchfloor.stack.files.LocalFiles;
 
 /** Operations on a file system that the servers read too: on folders of files for bulk imports, and on our jar there. */
 public final class BulkFiles {
-  private static final Configuration HADOOP = new Configuration();
-  /** On the local stack servers and workers run as one user, and nobody else reads the files. */
-  private static final Configuration LOCAL;
-
-  static {
-    // Hadoop's default local file system writes a file of checksums beside each file, and its raw one syncs no file
-    // that is appended to. Accumulo's client gets this one too, from Hadoop's cache.
-    HADOOP.setClass("fs.file.impl", LocalFiles.class, FileSystem.class);
-    LOCAL = new Configuration(HADOOP);
-    LOCAL.set("fs.permissions.umask-mode", "077");
-  }
-
   /** A table that each instance of Watchfloor has. */
   private static final String TABLE = "watchfloor.sources";
 
@@ -36,7 +24,13 @@ public final class BulkFiles {
   /** Returns the file system of a path. Throws a StoreException if there is none. */
   public static FileSystem system(String path) {
     try {
-      return new Path(path).getFileSystem(path.startsWith("file:") ? LOCAL : HADOOP);
+      Configuration hadoop = HadoopClient.configuration(path);
+      if (path.startsWith("file:")) {
+        // On the local stack servers and workers run as one user, and nobody else reads the files.
+        hadoop = new Configuration(hadoop);
+        hadoop.set("fs.permissions.umask-mode", "077");
+      }
+      return new Path(path).getFileSystem(hadoop);
     } catch (IOException | RuntimeException e) {
       throw new StoreException("folder " + path + ": no such file system: " + e.getMessage(), e);
     }

@@ -17,11 +17,11 @@ import org.apache.accumulo.core.master.thrift.TabletServerStatus;
 import org.apache.accumulo.core.rpc.clients.ThriftClientTypes;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.accumulo.core.trace.TraceUtil;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ContentSummary;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
+import watchfloor.bridge.HadoopClient;
 import watchfloor.workload.Job;
 import watchfloor.workload.Workload;
 
@@ -107,7 +107,7 @@ public final class Stats implements Workload {
     long[] table = new long[3];
     for (String volume : volumes.split(",")) {
       Path tables = new Path(volume.trim() + "/tables");
-      FileSystem files = tables.getFileSystem(new Configuration());
+      FileSystem files = tables.getFileSystem(HadoopClient.configuration(volume.trim()));
       add(all, files, tables);
       add(table, files, new Path(tables, id));
     }

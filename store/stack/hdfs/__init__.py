@@ -1,0 +1,1 @@
+"""HDFS as a part of a stack: its configuration, its principals and its set-up."""
