@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -313,17 +312,32 @@ def test_status(
     assert (answer["healthy"], answer["lag"], answer["servers"][0]["memory"]) == (code == 0, 1, 300 << 20)
 
 
-@pytest.mark.parametrize("arguments", [["up"], ["up", "--tservers", "2"], ["down"]])
-def test_up_and_down(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    called = SimpleNamespace(up=[], down=0)
+@pytest.mark.parametrize(
+    ("arguments", "called"),
+    [
+        (["up"], (None, None, None)),
+        (["up", "--tservers", "2"], (2, None, None)),
+        (["up", "--security", "ssl"], (None, "ssl", None)),
+        (["up", "--hdfs"], (None, None, 3)),
+        (["up", "--hdfs", "--datanodes", "5"], (None, None, 5)),
+        (["down"], "down"),
+    ],
+)
+def test_up_and_down(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: list[str],
+    called: object,
+) -> None:
+    calls: list[object] = []
 
-    def down(settings: Settings, report: Any) -> None:
-        called.down += 1
+    def up(settings: Settings, tservers: int | None, report: Any, security: str | None, datanodes: int | None) -> None:
+        calls.append((tservers, security, datanodes))
 
-    monkeypatch.setattr(
-        "watchfloor.store.stack.stack.start_stack", lambda settings, tservers, report: called.up.append(tservers)
-    )
-    monkeypatch.setattr("watchfloor.store.stack.stack.stop_stack", down)
+    monkeypatch.setenv("WATCHFLOOR_HOME", str(tmp_path))
+    monkeypatch.setattr("watchfloor.store.stack.stack.start_stack", up)
+    monkeypatch.setattr("watchfloor.store.stack.stack.stop_stack", lambda settings, report: calls.append("down"))
     assert cli.main(arguments) == 0
     assert capsys.readouterr().out == ""
-    assert (called.up, called.down) == {1: ([None], 0) if arguments == ["up"] else ([], 1), 3: ([2], 0)}[len(arguments)]
+    assert calls == [called]
