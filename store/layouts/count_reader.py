@@ -92,7 +92,7 @@ class CountReader:
         """
         lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
         others = [condition for condition in conditions if condition not in lists]
-        low, high = self._cut(*close_range(since, until))
+        low, high = self._cut_to_kept(*close_range(since, until))
         hours = make_bucket_cells(HOUR, widen_to_hours(low, high))
         with begin_counts(
             self._reader, self._source, make_row_range(make_bucket_row(self._source, None)), hours, "bucket"
@@ -130,7 +130,7 @@ class CountReader:
         """Returns the exact number of events in [since, until), or of those events that have the value."""
         if field is not None and value is not None:
             return self._layout.counts.count_events(self._reader, self._source, (field, value), since, until)
-        since, until = self._cut(since, until)
+        since, until = self._cut_to_kept(since, until)
         parts = cover_range(since, until)
         minutes, edges = _split_minutes(parts.edges)
         cells = make_cover_cells(parts) + b"".join(make_cells("m", span) for span in minutes)
@@ -151,7 +151,7 @@ class CountReader:
         width = BUCKET_WIDTHS[bucket]
         if field is not None and value is not None:
             return self.count_matches_over_time(bucket, since, until, Compare(field.name, "=", value)) or []
-        since, until = self._cut(since, until)
+        since, until = self._cut_to_kept(since, until)
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
         edges: tuple[Span, ...] = ((since, until),)
@@ -219,7 +219,7 @@ class CountReader:
             return None
         return _decode_values(self._source.find_field(condition.field), counts)
 
-    def _cut(self, since: int, until: int) -> Span:
+    def _cut_to_kept(self, since: int, until: int) -> Span:
         """Returns the part of [since, until) whose events are kept."""
         return cut_range(self._reader, self._source.name, since, until)
 

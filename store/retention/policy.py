@@ -94,15 +94,15 @@ def set_keep(store: PolicyStore, name: str, keep: int | None) -> RetentionPolicy
     """
     if keep is not None and keep < SHORTEST:
         raise UserError("events are kept for an hour at least: write --keep 1h, 90d, 52w or forever")
-    return _change(store, name, keep=keep)
+    return _change_policy(store, name, keep=keep)
 
 
 def begin_removal(store: PolicyStore, name: str, before: int) -> RetentionPolicy:
     """Writes down that events before a time (µs) are removed from now on; returns the new policy."""
-    return _change(store, name, removed_before=before)
+    return _change_policy(store, name, removed_before=before)
 
 
-def _change(store: PolicyStore, name: str, **values: int | None) -> RetentionPolicy:
+def _change_policy(store: PolicyStore, name: str, **values: int | None) -> RetentionPolicy:
     """Changes the stored policy, also while other clients change it. ``removed_before`` never goes back."""
     while True:
         row = store.read_catalog_row(name)

@@ -11,11 +11,11 @@ import secrets
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from watchfloor.loadgen.continuous.clients import ClientKind, run_clients, start_clients
+from watchfloor.loadgen.continuous.beside_ingest import read_beside_ingest
+from watchfloor.loadgen.continuous.clients import ClientKind, run_clients
 from watchfloor.loadgen.continuous.ingest import IngestOptions, sum_ingest
 from watchfloor.loadgen.continuous.readers import ReaderOptions, sum_reads
 from watchfloor.loadgen.continuous.table import TableLayout, TableRows, create_table
@@ -135,16 +135,8 @@ def _mix(settings: Settings, rows: TableRows, options: Namespace) -> tuple[list[
     figures: list[Figure] = []
     wrong = 0
     for number, (name, client) in enumerate(_make_walkers(rows, ("",), options).items(), 1):
-        with (
-            start_clients(settings, ingest, writers, options.seed + number * options.clients) as running,
-            ThreadPoolExecutor(1) as pool,
-        ):
-            written = pool.submit(running.wait)
-            try:
-                found = sum_reads(run_clients(settings, client, 1, options.seed, seconds=options.seconds))
-            finally:
-                running.stop()
-        rate = sum_ingest(written.result()).rate
+        seeds = options.seed, options.seed + number * options.clients
+        found, rate = read_beside_ingest(settings, client, ingest, writers, seeds, options.seconds)
         wrong += found.missing + found.corrupt
         figures += make_read_figures({"reader": name, "table": BESIDE_INGEST}, found)
         figures.append(Figure(INGEST, (rate,), {"way": name_mixed_way(name)}))

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from watchfloor.loadgen.continuous.beside_ingest import read_beside_ingest
 from watchfloor.loadgen.continuous.clients import ClientKind, run_clients, start_clients
 from watchfloor.loadgen.continuous.collector import make_collector
 from watchfloor.loadgen.continuous.ingest import FOR_EVER, IngestOptions, sum_ingest
@@ -71,19 +72,19 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     for level in levels:
         for iteration in range(options.iterations):
             is_last = iteration == options.iterations - 1
-            _restart(session.settings, level)
+            _restart_everything(session.settings, level)
             with _make_table(session.settings, options.tablets):
-                milliseconds, records = _ingest(session.settings, options)
+                milliseconds, records = _ingest_lists(session.settings, options)
                 elapsed[level].append(milliseconds)
                 print_progress(f"{level}, iteration {iteration + 1}: {milliseconds:,.0f} ms")
                 if is_last:
                     figures += _list_series(level, records)
-                    figures += _read(session.settings, level, options)
+                    figures += _measure_walkers(session.settings, level, options)
         figures += measure_pipeline(session, level, file, options.turns)
     return [*make_elapsed_figures(elapsed), *figures]
 
 
-def _restart(settings: Settings, level: str) -> None:
+def _restart_everything(settings: Settings, level: str) -> None:
     """Stops everything, drops the page cache and starts everything, as the study did between two iterations."""
     stop_stack(settings)
     os.sync()
@@ -105,7 +106,7 @@ def _make_table(settings: Settings, tablets: int) -> Iterator[None]:
         drop_table(settings, _TABLE.name)
 
 
-def _ingest(settings: Settings, options: Namespace) -> tuple[float, list[Record]]:
+def _ingest_lists(settings: Settings, options: Namespace) -> tuple[float, list[Record]]:
     """Writes the entries; returns the milliseconds and the records of the statistics collector."""
     collector = make_collector(_TABLE, _SERIES_SECONDS, None)
     with start_clients(settings, collector, 1, options.seed) as collecting, ThreadPoolExecutor(1) as pool:
@@ -135,20 +136,12 @@ def _list_series(level: str, records: list[Record]) -> Iterator[Figure]:
         yield Figure(metric, tuple(float(record[name]) for record in records), {"level": level}, at=at)
 
 
-def _read(settings: Settings, level: str, options: Namespace) -> Iterator[Figure]:
+def _measure_walkers(settings: Settings, level: str, options: Namespace) -> Iterator[Figure]:
     """Walks the lists alone, and while a client goes on writing: the study's second part, which was only announced."""
     walker = ReaderOptions(sleep=0, report=0).make_client("walk", _TABLE)
     alone = sum_reads(run_clients(settings, walker, 1, options.seed, seconds=options.seconds))
-    with (
-        start_clients(settings, _make_ingest(options), 1, options.seed + options.clients) as writing,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        written = pool.submit(writing.wait)
-        try:
-            beside = sum_reads(run_clients(settings, walker, 1, options.seed, seconds=options.seconds))
-        finally:
-            writing.stop()
-    rate = sum_ingest(written.result()).rate
+    seeds = options.seed, options.seed + options.clients
+    beside, rate = read_beside_ingest(settings, walker, _make_ingest(options), 1, seeds, options.seconds)
     print_progress(
         f"{level}: {alone.request_rate:,.0f} look-ups/s, {beside.request_rate:,.0f} beside {rate:,.0f} entries/s"
     )

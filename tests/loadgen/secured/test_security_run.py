@@ -9,15 +9,13 @@ import json
 from pathlib import Path
 
 import pytest
-from missing import skip_test
+from missing import require_kerberos
 
 from watchfloor.loadgen.experiments.registry import draw_pictures, load_experiment
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.report.studies.own_figures import OwnFigures
 from watchfloor.loadgen.report.studies.security import CONTENT
 from watchfloor.loadgen.suite import bench
-from watchfloor.schema.errors import StackError
-from watchfloor.store.stack.security.kerberos import find_program
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
 LEVELS = ("none", "auth-conf")
@@ -25,10 +23,7 @@ SMALL = ("--entries", "20000", "--iterations", "2", "--seconds", "1", "--events"
 
 
 def test_a_small_run_measures_each_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
-        find_program("kadmin.local")
-    except StackError as error:
-        skip_test(str(error))
+    require_kerberos()
     monkeypatch.delenv("WATCHFLOOR_HOME", raising=False)
     path = tmp_path / "out.json"
     assert bench.main(["security", "--json", str(path), "--levels", ",".join(LEVELS), *SMALL]) == 0

@@ -18,14 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from missing import skip_test
+from missing import require_kerberos
 from own_stack import stack_folder
 from wire import Wire
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.home.stack_state import load_state
-from watchfloor.store.stack.security.kerberos import find_program
 from watchfloor.store.stack.servers.process import find_process
 from watchfloor.store.stack.stack import start_stack
 
@@ -70,11 +69,7 @@ def kill(settings: Settings, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    try:
-        for name in ("krb5kdc", "kdb5_util", "kadmin.local"):
-            find_program(name)
-    except StackError as error:
-        skip_test(str(error))
+    require_kerberos()
     with stack_folder() as plain:
         settings = replace(plain, **SMALL)  # type: ignore[arg-type]
         start_stack(settings, datanodes=3)

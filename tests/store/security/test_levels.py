@@ -18,11 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from missing import skip_test
+from missing import require_kerberos
 from own_stack import stack_folder
 from wire import Wire
 
-from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.home.flavour import SECURITY_LEVELS
 from watchfloor.store.stack.home.stack_state import load_state
@@ -89,11 +88,7 @@ class Stack:
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    try:
-        for name in ("krb5kdc", "kdb5_util", "kadmin.local"):
-            find_program(name)
-    except StackError as error:
-        skip_test(str(error))
+    require_kerberos()
     folder = tmp_path_factory.mktemp("secured")
     with stack_folder() as settings:
         settings = replace(settings, **SMALL)  # type: ignore[arg-type]

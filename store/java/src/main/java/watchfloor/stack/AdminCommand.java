@@ -52,53 +52,45 @@ public final class AdminCommand {
 
   private AdminCommand() {}
 
-  public static void main(String[] args) throws Exception {
-    int code = 0;
-    try {
-      logInAtZooKeeper();
-      switch (args.length == 0 ? "" : args[0]) {
-        case "init" -> init(args[1], args[2], args[3]);
-        case "reset" -> {
-          logInAsServer();
-          UserReset.reset(args[1], initialPassword(args[2]), Path.of(args[3]));
-        }
-        case "protect" -> {
-          logInAsServer();
-          UserReset.protectTokenKeys();
-        }
-        case "prepare" -> {
-          try (AccumuloClient client = open(args[1], args[2], args[3])) {
-            allowService(client);
-            protectOpenNodes();
-            awaitTablets(client, System.nanoTime() + Long.parseLong(args[6]) * 1_000_000_000L);
-            ensureUser(client, credentials(args[4], args[5]));
-            if (args.length > 7) {
-              UserReset.adopt(client, args[4], Path.of(args[7]));
-            }
-          }
-        }
-        case "tables" -> {
-          try (AccumuloClient client = open(args[1], args[2], args[3])) {
-            System.out.print(tables(client));
-          }
-        }
-        case "stop" -> {
-          try (AccumuloClient client = open(args[1], args[2], args[3])) {
-            stop(client, Arrays.copyOfRange(args, 4, args.length));
-          }
-        }
-        default -> throw new IllegalArgumentException("init | reset | protect | prepare | tables | stop");
+  public static void main(String[] args) {
+    ShortTask.runAndHalt(() -> run(args));
+  }
+
+  private static void run(String[] args) throws Exception {
+    logInAtZooKeeper();
+    switch (args.length == 0 ? "" : args[0]) {
+      case "init" -> init(args[1], args[2], args[3]);
+      case "reset" -> {
+        logInAsServer();
+        UserReset.reset(args[1], initialPassword(args[2]), Path.of(args[3]));
       }
-    } catch (Exception | LinkageError e) {
-      System.err.println(e);
-      for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
-        System.err.println("caused by " + cause);
+      case "protect" -> {
+        logInAsServer();
+        UserReset.protectTokenKeys();
       }
-      code = 1;
+      case "prepare" -> {
+        try (AccumuloClient client = open(args[1], args[2], args[3])) {
+          allowService(client);
+          protectOpenNodes();
+          awaitTablets(client, System.nanoTime() + Long.parseLong(args[6]) * 1_000_000_000L);
+          ensureUser(client, credentials(args[4], args[5]));
+          if (args.length > 7) {
+            UserReset.adopt(client, args[4], Path.of(args[7]));
+          }
+        }
+      }
+      case "tables" -> {
+        try (AccumuloClient client = open(args[1], args[2], args[3])) {
+          System.out.print(tables(client));
+        }
+      }
+      case "stop" -> {
+        try (AccumuloClient client = open(args[1], args[2], args[3])) {
+          stop(client, Arrays.copyOfRange(args, 4, args.length));
+        }
+      }
+      default -> throw new IllegalArgumentException("init | reset | protect | prepare | tables | stop");
     }
-    System.out.flush();
-    // Exits without waiting for the threads of Accumulo's and ZooKeeper's clients.
-    Runtime.getRuntime().halt(code);
   }
 
   /** Authenticates at an existing cluster's ZooKeeper, if system properties name a user and the file of a password. */

@@ -8,6 +8,7 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.security.UserGroupInformation;
+import watchfloor.stack.ShortTask;
 
 /**
  * The command with which the local stack sets HDFS up, as the principal of its servers. It runs as a short-lived process
@@ -21,29 +22,22 @@ public final class HdfsCommand {
   private HdfsCommand() {}
 
   public static void main(String[] args) {
-    int code = 0;
-    try {
-      Configuration hadoop = new Configuration();
-      UserGroupInformation.setConfiguration(hadoop);
-      UserGroupInformation.loginUserFromKeytab(args[0], args[1]);
-      Path volume = new Path(args[3]);
-      DistributedFileSystem files = (DistributedFileSystem) volume.getFileSystem(hadoop);
-      if (!args[2].equals("prepare")) {
-        throw new IllegalArgumentException("prepare VOLUME DATANODES SECONDS new|old");
-      }
-      int datanodes = Integer.parseInt(args[4]);
-      await(files, datanodes, System.nanoTime() + Long.parseLong(args[5]) * 1_000_000_000L);
-      makeVolume(files, volume, args[6].equals("new"));
-      Policies.enable(files, datanodes);
-    } catch (Exception | LinkageError e) {
-      System.err.println(e);
-      for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
-        System.err.println("caused by " + cause);
-      }
-      code = 1;
+    ShortTask.runAndHalt(() -> run(args));
+  }
+
+  private static void run(String[] args) throws Exception {
+    Configuration hadoop = new Configuration();
+    UserGroupInformation.setConfiguration(hadoop);
+    UserGroupInformation.loginUserFromKeytab(args[0], args[1]);
+    Path volume = new Path(args[3]);
+    DistributedFileSystem files = (DistributedFileSystem) volume.getFileSystem(hadoop);
+    if (!args[2].equals("prepare")) {
+      throw new IllegalArgumentException("prepare VOLUME DATANODES SECONDS new|old");
     }
-    System.out.flush();
-    Runtime.getRuntime().halt(code);
+    int datanodes = Integer.parseInt(args[4]);
+    await(files, datanodes, System.nanoTime() + Long.parseLong(args[5]) * 1_000_000_000L);
+    makeVolume(files, volume, args[6].equals("new"));
+    Policies.enable(files, datanodes);
   }
 
   /** Returns when all DataNodes are live and the NameNode lets files be written. Throws an exception at the deadline. */
