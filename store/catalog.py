@@ -23,7 +23,7 @@ from watchfloor.schema.coverage import (
     start_indexes,
 )
 from watchfloor.schema.definition import add_fields, parse_definition
-from watchfloor.schema.errors import UnknownSourceError
+from watchfloor.schema.errors import StoreError, UnknownSourceError
 from watchfloor.schema.filter.value_list import ValueList
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
@@ -36,7 +36,8 @@ from .newest_event import newest_event
 from .reader import CatalogRow, Reader
 from .value_lists import find_list
 
-_DEFINITION_FAMILY = b""
+DEFINITION_FAMILY, IMPORT_FAMILY = b"", b"import"
+"""Families of a source's row: its definition, and the claim of a process that imports it from a backup."""
 # Measured costs of reading stand in a row whose name no source can have.
 _COSTS_ROW, _COSTS_FAMILY = b"\x00store", b"costs"
 _REGISTER_THREADS = 4
@@ -99,7 +100,7 @@ class Catalog:
         """Reads the definitions of all sources that the catalog shows, by name."""
         began = time.monotonic()
         entries = self._read_entries(None)
-        definitions = entries.filter(pc.equal(entries.column("family"), _DEFINITION_FAMILY))
+        definitions = entries.filter(pc.equal(entries.column("family"), DEFINITION_FAMILY))
         columns = (definitions.column(name).to_pylist() for name in ("row", "value"))
         found = {name.decode(): _parse_stored(name, definition) for name, definition in zip(*columns, strict=True)}
         found = self._restrict(found)
@@ -195,17 +196,21 @@ class Catalog:
         """Applies ``step`` to the stored definition (None if there is none) until it changes nothing any more."""
         while True:
             entries = self._read_entries(name)
-            written = entries.column("value").filter(pc.equal(entries.column("family"), _DEFINITION_FAMILY)).to_pylist()
+            written = entries.column("value").filter(pc.equal(entries.column("family"), DEFINITION_FAMILY)).to_pylist()
             known = _parse_stored(name.encode(), written[0]) if written else None
             stored = step(known)
             if stored == known:
                 with self._lock:
                     self._sources[name] = stored
                 return stored
+            if pc.any(pc.equal(entries.column("family"), IMPORT_FAMILY)).as_py():
+                raise StoreError(
+                    f"{name} is being imported: wait for `watchfloor import`, or run it again if it broke off"
+                )
             self._store.make_tables(stored)
             # The swap fails if another client has changed the definition: then the step is decided anew.
             before = written[0] if written else None
-            self._store.swap(SOURCES_TABLE, (name.encode(), _DEFINITION_FAMILY, b""), before, stored.to_json().encode())
+            self._store.swap(SOURCES_TABLE, (name.encode(), DEFINITION_FAMILY, b""), before, stored.to_json().encode())
 
     def _next_step(self, known: Source | None, wanted: Source) -> Source:
         """Returns the next definition on the way from ``known`` to ``wanted``; ``known`` if nothing is left to do."""

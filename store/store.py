@@ -23,6 +23,7 @@ from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.streams import EntryStream, EventStream
 
 from .admin import labels, tables
+from .admin.format_version import check_format, write_format
 from .admin.server_iterators import check_iterators
 from .admin.user_labels import UserLabels
 from .catalog import Catalog
@@ -72,6 +73,9 @@ class Store:
             if role == "ingest":
                 tables.create_instance_tables(connection, [settings.read_credentials("query").user])
             check_iterators(settings, connection)
+            check_format(connection)
+            if role == "ingest":
+                write_format(connection)
             if authorizations is None:
                 authorizations = labels.read_user_labels(connection, credentials.user)
         except WatchfloorError:

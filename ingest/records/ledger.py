@@ -148,42 +148,45 @@ class SeenFile:
 
 
 class Ledger:
-    """Reads and writes the ledger. Every write is durable when it returns. Raises ``StoreError``."""
+    """Reads and writes the ledger. Every write is durable when it returns. Raises ``StoreError``.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    ``table`` is the ledger's own table, or a clone of it to read.
+    """
+
+    def __init__(self, store: Store, table: str = ITEMS_TABLE) -> None:
+        self._store, self._table = store, table
         self._sink: EntrySink | None = None
 
     def read_item(self, item: WorkItem) -> LedgerRow | None:
         """Returns the row of an item; None if there is none."""
-        return item_row(read_row(self._store, ITEMS_TABLE, _item_key(item)))
+        return item_row(read_row(self._store, self._table, item_key(item)))
 
     def read_files(self, file_ids: Iterable[bytes]) -> Iterator[LedgerRow]:
         """Reads the items of files, file by file."""
         ranges = [(_ITEM + file_id, prefix_end(_ITEM + file_id)) for file_id in file_ids]
-        return _item_rows(read_rows(self._store, ITEMS_TABLE, ranges))
+        return _item_rows(read_rows(self._store, self._table, ranges))
 
     def read_rows(self, states: Sequence[str] = STATES) -> Iterator[LedgerRow]:
         """Reads all items, and refused files, that are in one of ``states``."""
-        for row in _item_rows(read_prefix(self._store, ITEMS_TABLE, _ITEM)):
+        for row in _item_rows(read_prefix(self._store, self._table, _ITEM)):
             if row.state in states:
                 yield row
         if "refused" in states:
-            for _, cells in read_prefix(self._store, ITEMS_TABLE, _PATH):
+            for _, cells in read_prefix(self._store, self._table, _PATH):
                 seen = _seen_file(cells)
                 if seen and seen.state == "refused":
                     yield LedgerRow("refused", seen.path, seen.at, seen.by, reason=seen.reason)
 
     def read_seen(self, path: str) -> SeenFile | None:
         """Returns the state in which a path was last seen; None if it was never seen."""
-        return _seen_file(read_row(self._store, ITEMS_TABLE, _path_key(path)))
+        return _seen_file(read_row(self._store, self._table, _path_key(path)))
 
     def write_queued(self, items: Iterable[WorkItem], topic: str) -> None:
         """Records that items are about to be queued on ``topic``. Workers take no item that the ledger lacks."""
         now, by = time.time(), name_this_process()
         self._write_cells(
             (
-                _item_key(item),
+                item_key(item),
                 "queued",
                 orjson.dumps({"at": now, "by": by, "topic": topic, "item": item.to_json().decode()}),
             )
@@ -196,11 +199,11 @@ class Ledger:
         A run changes in no other way, so that of two workers only one can take an item, and the other one notices.
         """
         old = None if expected is None else _dump_run(expected)
-        return self._store.swap(ITEMS_TABLE, (_item_key(item), b"", b"run"), old, _dump_run(run))
+        return self._store.swap(self._table, (item_key(item), b"", b"run"), old, _dump_run(run))
 
     def write_end(self, item: WorkItem, end: ItemEnd) -> None:
         end = replace(end, reason=_make_encodable(end.reason))
-        self._write_cells([(_item_key(item), "end", orjson.dumps(end))])
+        self._write_cells([(item_key(item), "end", orjson.dumps(end))])
 
     def write_seen(self, seen: SeenFile) -> None:
         # The row holds the path, whose bytes need not be UTF-8.
@@ -214,9 +217,9 @@ class Ledger:
 
     def delete_items(self, items: Iterable[WorkItem]) -> None:
         """Deletes the rows of items and of their files, as if they had never come."""
-        rows = {key for item in items for key in (_item_key(item), _path_key(item.log_path))}
+        rows = {key for item in items for key in (item_key(item), _path_key(item.log_path))}
         if rows:
-            delete_rows(self._store.connection, ITEMS_TABLE, rows)
+            delete_rows(self._store.connection, self._table, rows)
 
     def close(self) -> None:
         if self._sink is not None:
@@ -226,7 +229,7 @@ class Ledger:
     def _write_cells(self, puts: Iterable[tuple[bytes, str, bytes]]) -> None:
         if self._sink is None:
             self._sink = self._store.sink()
-        put_cells(self._sink, ITEMS_TABLE, puts)
+        put_cells(self._sink, self._table, puts)
         self._sink.flush()
 
 
@@ -286,7 +289,8 @@ def _make_encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _item_key(item: WorkItem) -> bytes:
+def item_key(item: WorkItem) -> bytes:
+    """Returns the row of an item."""
     assert len(item.file_id) == FILE_ID_BYTES
     return _ITEM + item.file_id + item.item_id
 

@@ -74,11 +74,11 @@ class QuarantinedLine:
 class Quarantine:
     """Reads and writes the table of quarantined lines; writes are durable after the sink's ``flush``.
 
-    Raises ``StoreError``.
+    ``table`` is its own table, or a clone of it to read. Raises ``StoreError``.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, table: str = QUARANTINE_TABLE) -> None:
+        self._store, self._table = store, table
 
     def put_lines(
         self,
@@ -102,29 +102,29 @@ class Quarantine:
         """Closes lines: their raw bytes are blanked, the rest stays as a record."""
         for visibility, some in _group_by_visibility(lines).items():
             blank = ((row, qualifier, b"") for line in some for row, qualifier in _raw_keys(line))
-            put_cells(sink, QUARANTINE_TABLE, blank, visibility)
-            put_cells(sink, QUARANTINE_TABLE, (_meta_cell(replace(line, state=state, raw=b"")) for line in some))
+            put_cells(sink, self._table, blank, visibility)
+            put_cells(sink, self._table, (_meta_cell(replace(line, state=state, raw=b"")) for line in some))
 
     def remove_texts(self, sink: EntrySink, lines: Iterable[QuarantinedLine]) -> None:
         """Removes the reasons and raw bytes of lines that are about to be put again with another visibility."""
         for visibility, some in _group_by_visibility(lines).items():
             keys = [key for line in some for key in ((_row_of(line), "reason"), *_raw_keys(line))]
-            delete_cells(sink, QUARANTINE_TABLE, keys, visibility)
+            delete_cells(sink, self._table, keys, visibility)
 
     def claim_lines(self, sink: EntrySink, lines: Iterable[QuarantinedLine], claim: str) -> None:
         """Records durably that the retry ``claim`` has claimed the lines; an empty ``claim`` releases them."""
-        put_cells(sink, QUARANTINE_TABLE, [_meta_cell(replace(line, claim=claim)) for line in lines])
+        put_cells(sink, self._table, [_meta_cell(replace(line, claim=claim)) for line in lines])
         sink.flush()
 
     def lines_of_item(self, item_id: bytes) -> Iterator[QuarantinedLine]:
         """Reads all rows of an item, closed ones too, in the order of the file."""
-        for row, cells in read_prefix(self._store, QUARANTINE_TABLE, item_id):
+        for row, cells in read_prefix(self._store, self._table, item_id):
             yield _line_of_cells(row, cells)
 
     def open_lines(self, path: str | None = None, item_id: bytes | None = None) -> Iterator[QuarantinedLine]:
         """Reads the lines in quarantine: all, or those of one item or of the file that ``path`` names."""
         ranges = [(item_id, prefix_end(item_id))] if item_id else [(b"", None)]
-        for row, cells in read_rows(self._store, QUARANTINE_TABLE, ranges):
+        for row, cells in read_rows(self._store, self._table, ranges):
             line = _line_of_cells(row, cells)
             if line.state == OPEN and (path is None or is_path_of(path, line.path)):
                 yield line
@@ -134,7 +134,7 @@ class Quarantine:
         everything = Ranges()
         everything.add_rows(b"", None)
         claims: set[bytes] = set()
-        for batch in self._store.scan(EntryScan(QUARANTINE_TABLE, everything, [_META_ONLY], ordered=False)):
+        for batch in self._store.scan(EntryScan(self._table, everything, [_META_ONLY], ordered=False)):
             for meta in map(orjson.loads, batch.column("value").to_pylist()):
                 if meta["state"] == RETRIED:
                     claims.add(bytes.fromhex(meta["claim"]))
@@ -149,7 +149,7 @@ class Quarantine:
             raise UnknownLineError(
                 f"{key!r} names no quarantined line; it should look like 0123456789abcdef:42"
             ) from None
-        cells = read_row(self._store, QUARANTINE_TABLE, row)
+        cells = read_row(self._store, self._table, row)
         if not cells:
             raise refuse_line(key)
         return _line_of_cells(row, cells)
@@ -157,8 +157,8 @@ class Quarantine:
     def _put(self, sink: EntrySink, lines: Iterable[QuarantinedLine]) -> None:
         """Hands the cells of lines to a sink."""
         for visibility, some in _group_by_visibility(lines).items():
-            put_cells(sink, QUARANTINE_TABLE, (cell for line in some for cell in _text_cells(line)), visibility)
-            put_cells(sink, QUARANTINE_TABLE, map(_meta_cell, some))
+            put_cells(sink, self._table, (cell for line in some for cell in _text_cells(line)), visibility)
+            put_cells(sink, self._table, map(_meta_cell, some))
 
 
 def refuse_line(key: str) -> UnknownLineError:

@@ -6,6 +6,7 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from watchfloor.api.cli.backup.commands import add_commands
 from watchfloor.api.cli.definitions import proposal, retention, trial
 from watchfloor.api.cli.definitions.costs import describe_costs
 from watchfloor.api.cli.definitions.files import open_named_log, read_definition
@@ -47,6 +48,7 @@ def register(add: AddCommand) -> None:
     index.add_argument("--reversed", action="store_true", help="its values backwards too, for endswith")
     index.set_defaults(run=index_field)
     retention.add_arguments(add("retention", retention.run_retention, "how long the events of sources are kept"))
+    add_commands(add)
 
 
 def list_sources(args: Namespace) -> None:

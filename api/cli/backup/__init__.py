@@ -1,0 +1,1 @@
+"""The commands ``watchfloor export`` and ``import``."""
