@@ -27,12 +27,8 @@ from watchfloor.store.admin.tables import ITEMS_TABLE, QUARANTINE_TABLE, SIGHTIN
 from watchfloor.store.backup.entry_files import write_entries, write_table
 from watchfloor.store.backup.kept_entries import (
     ITEM_BYTES,
-    Keep,
     find_sightings,
-    keep_all,
-    keep_blocks,
     keep_counts,
-    keep_hits,
     keep_sightings,
     rename_sightings,
     sum_counts,
@@ -108,16 +104,13 @@ def _make_folder(folder: Path) -> None:
 
 def _export_source(moment: Moment, source: SourceMoment, folder: Path) -> SourceBackup:
     """Writes the entries of one source."""
-    definition, store, kept = source.source, moment.store, moment.kept
+    definition, store, items = source.source, moment.store, moment.items
     event, index, aggregate = (moment.clones[table] for table in source_tables(definition))
-    keeps: tuple[Keep, Keep]
-    if definition.layout == "block":
-        keeps = keep_blocks(source.blocks), keep_hits(source.blocks)
-    else:
-        keeps = keep_all, keep_all
     tables = {
         kind: write_table(store, clone, definition.shards, keep, folder / kind)
-        for kind, clone, keep in zip(TABLE_KINDS, (event, index, aggregate), (*keeps, keep_counts(kept)), strict=True)
+        for kind, clone, keep in zip(
+            TABLE_KINDS, (event, index, aggregate), (*source.keeps, keep_counts(items)), strict=True
+        )
     }
     tables["sightings"] = write_entries(_read_sightings(moment, source), folder / "sightings")
     policy = source.policy
@@ -126,7 +119,7 @@ def _export_source(moment: Moment, source: SourceMoment, folder: Path) -> Source
         policy.keep,
         policy.removed_before,
         source.epoch,
-        sum_counts(store, aggregate, definition, kept),
+        sum_counts(store, aggregate, definition, items),
         tables,
     )
 
@@ -137,7 +130,7 @@ def _read_sightings(moment: Moment, source: SourceMoment) -> Iterator[pa.RecordB
     everything.add_rows(b"", None)
     name = source.source.name
     scan = EntryScan(moment.clones[SIGHTINGS_TABLE], everything, [find_sightings(source.source)])
-    keep = keep_sightings(moment.kept)
+    keep = keep_sightings(moment.items)
     return (rename_sightings(keep(batch), name, "") for batch in moment.store.scan(scan))
 
 

@@ -35,10 +35,7 @@ from watchfloor.store.admin.tables import (
     flush_table,
     source_tables,
 )
-from watchfloor.store.backup.kept_entries import KeptItems, MixedBlockError, list_kept_blocks
-from watchfloor.store.encoding.keys import event_table
-from watchfloor.store.layouts.block.epochs.block_view import BlockView, read_view
-from watchfloor.store.layouts.block.epochs.epochs import EpochAbortedError, EpochWriter
+from watchfloor.store.layouts.held_sources import HeldSources, Keep, UnsuitableMomentError, tells_items
 from watchfloor.store.retention.policy import RetentionPolicy, read_policy
 from watchfloor.store.store import Store
 
@@ -47,21 +44,14 @@ PATIENCE = 120.0
 _PAUSE = 1.0
 
 
-class UnsuitableMoment(Exception):
-    """An export cannot be made of this moment, for a reason that passes."""
-
-
 @dataclass(frozen=True)
 class SourceMoment:
-    """A source at the moment: its definition and retention, its last epoch and the rows of its ``blocks``.
-
-    A source in the cell layout has no blocks.
-    """
+    """A source at the moment: its definition, retention and last epoch, and what is kept of its event and index."""
 
     source: Source
     policy: RetentionPolicy
     epoch: int
-    blocks: pa.BinaryArray
+    keeps: tuple[Keep, Keep]
 
 
 @dataclass(frozen=True)
@@ -69,7 +59,7 @@ class Moment:
     """Clones by table, and the catalog's rows, of one moment (µs since 1970 UTC).
 
     ``store`` sees all entries. ``known`` are the sources of the store, ``rows`` the ledger's rows of whole items whose
-    feeds write to the exported sources, and ``kept`` the identities of all whole items.
+    feeds write to the exported sources, and ``items`` the IDs of all whole items.
     """
 
     at: int
@@ -78,7 +68,7 @@ class Moment:
     clones: Mapping[str, str]
     sources: Mapping[str, SourceMoment]
     rows: Sequence[LedgerRow]
-    kept: KeptItems
+    items: pa.BinaryArray
 
 
 @contextmanager
@@ -98,7 +88,7 @@ def hold_moment(store: Store, names: Sequence[str]) -> Iterator[Moment]:
         try:
             try:
                 moment = _take_moment(store, known, names, clones)
-            except (UnsuitableMoment, EpochAbortedError) as error:
+            except UnsuitableMomentError as error:
                 if time.monotonic() > deadline:
                     raise OperatorError(f"no moment suits the export: {error}") from None
                 time.sleep(_PAUSE)
@@ -115,16 +105,15 @@ def _list_tables(sources: Sequence[Source]) -> list[str]:
 
 
 def _take_moment(store: Store, known: Mapping[str, Source], names: Sequence[str], clones: dict[str, str]) -> Moment:
-    """Takes a moment. Raises ``UnsuitableMoment``, ``EpochAbortedError`` or ``StoreError``."""
+    """Takes a moment. Raises ``UnsuitableMomentError`` or another ``StoreError``."""
     # What is in files already need not be written while others wait for the epochs.
     call_for_each(list(clones), lambda table: flush_table(store.connection, table))
     seeing = store
     for source in known.values():
         seeing = seeing.seeing_all_of(source)
-    epochs = _begin_epochs(store, [known[name] for name in names if known[name].layout == "block"])
+    held = HeldSources(store, [known[name] for name in names], PATIENCE)
     try:
         at = time.time_ns() // 1000
-        views = {name: read_view(store, name) for name in names}
         for first in (ITEMS_TABLE, QUARANTINE_TABLE):
             clone_tables(store.connection, {first: clones[first]})
         rest = {table: clone for table, clone in clones.items() if table not in (ITEMS_TABLE, QUARANTINE_TABLE)}
@@ -132,70 +121,25 @@ def _take_moment(store: Store, known: Mapping[str, Source], names: Sequence[str]
         definitions = {name: _read_definition(store, name) for name in names}
         policies = {name: read_policy(store, name) for name in names}
     except BaseException:
-        for epoch in epochs:
-            epoch.abort_epoch()
+        held.release()
         raise
-    _commit_epochs(epochs)
+    held.end()
     rows = list(Ledger(seeing, clones[ITEMS_TABLE]).read_rows(("queued", "running", "done", "failed")))
     whole = [row for row in rows if _is_whole(row)]
     touching = _find_touching(known, names)
     _refuse_reread(store, [row for row in whole if touching(row)])
     claims = Quarantine(seeing, clones[QUARANTINE_TABLE]).settled_claims()
-    cells = {name for name in names if known[name].layout == "cell"}
-    if cells:
-        writing = _find_touching(known, cells)
+    if untold := {name for name in names if not tells_items(known[name])}:
+        writing = _find_touching(known, untold)
         _refuse_partial([row for row in rows if row.run is not None and not _is_whole(row) and writing(row)])
         _refuse_open_claims(Quarantine(seeing, clones[QUARANTINE_TABLE]), claims)
     ids = [part for row in whole if row.item is not None for part in part_ids(row.item)]
-    kept = KeptItems.of([*ids, *claims])
+    items = pa.array(sorted({*ids, *claims}), pa.binary())
     sources = {}
     for name, source in definitions.items():
-        blocks = _choose_blocks(seeing, source, clones, views[name], kept)
-        sources[name] = SourceMoment(source, policies[name], views[name].state.epoch, blocks)
-    return Moment(at, seeing, known, clones, sources, [row for row in whole if touching(row)], kept)
-
-
-def _choose_blocks(
-    store: Store, source: Source, clones: Mapping[str, str], view: BlockView, kept: KeptItems
-) -> pa.BinaryArray:
-    """Returns the rows of a source's blocks of whole items; none for a source in the cell layout."""
-    if source.layout != "block":
-        return pa.array([], pa.binary())
-    try:
-        return list_kept_blocks(store, clones[event_table(source)], view, kept)
-    except MixedBlockError:
-        raise UnsuitableMoment(
-            f"an item of {source.name} was read again and has not ended, and its events are in merged blocks: see "
-            "`watchfloor items --failed`, and load its file with --again"
-        ) from None
-
-
-def _begin_epochs(store: Store, sources: Sequence[Source]) -> list[EpochWriter]:
-    """Begins an epoch of each source."""
-    begun: list[EpochWriter] = []
-    try:
-        for source in sources:
-            writer = EpochWriter(store, source)
-            while writer.begin_epoch(writer.await_turn(PATIENCE)) is None:
-                pass
-            begun.append(writer)
-    except BaseException:
-        for writer in begun:
-            writer.abort_epoch()
-        raise
-    return begun
-
-
-def _commit_epochs(epochs: Sequence[EpochWriter]) -> None:
-    """Commits all epochs. Raises ``EpochAbortedError`` if one of them was aborted, when it has tried all."""
-    failure: EpochAbortedError | None = None
-    for epoch in epochs:
-        try:
-            epoch.commit_epoch()
-        except EpochAbortedError as error:
-            failure = error
-    if failure is not None:
-        raise failure
+        keeps = held.choose_entries(seeing, source, clones, items)
+        sources[name] = SourceMoment(source, policies[name], held.find_epoch(source), keeps)
+    return Moment(at, seeing, known, clones, sources, [row for row in whole if touching(row)], items)
 
 
 def _read_definition(store: Store, name: str) -> Source:
@@ -226,24 +170,24 @@ def _find_touching(known: Mapping[str, Source], names: Collection[str]) -> Calla
 
 
 def _refuse_reread(store: Store, whole: Sequence[LedgerRow]) -> None:
-    """Raises ``UnsuitableMoment`` if a worker has begun to read a whole item again."""
+    """Raises ``UnsuitableMomentError`` if a worker has begun to read a whole item again."""
     now = {row.item_id: row for row in Ledger(store).read_rows(("queued", "running", "done", "failed"))}
     for row in whole:
         found = now.get(row.item_id)
         if found is None or found.run != row.run:
-            raise UnsuitableMoment(f"{row.path} is being read again; export when that is done")
+            raise UnsuitableMomentError(f"{row.path} is being read again; export when that is done")
 
 
 def _refuse_partial(rows: Sequence[LedgerRow]) -> None:
-    """Raises ``UnsuitableMoment`` for items that have some of their events in a source of the cell layout."""
+    """Raises ``UnsuitableMomentError`` for items that have some of their events in a source of the cell layout."""
     for row in rows:
-        raise UnsuitableMoment(
+        raise UnsuitableMomentError(
             f"{row.path} is being read into a source in the cell layout: export when it is done, with workers stopped"
         )
 
 
 def _refuse_open_claims(quarantine: Quarantine, settled: set[bytes]) -> None:
-    """Raises ``UnsuitableMoment`` if a retry has some of its events in the store."""
+    """Raises ``UnsuitableMomentError`` if a retry has some of its events in the store."""
     for line in quarantine.open_lines():
         if line.claim and bytes.fromhex(line.claim) not in settled:
-            raise UnsuitableMoment("a retry of quarantined lines has not ended: run `watchfloor quarantine retry`")
+            raise UnsuitableMomentError("a retry of quarantined lines has not ended: run `watchfloor quarantine retry`")

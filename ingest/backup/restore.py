@@ -18,7 +18,7 @@ from pathlib import Path
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import ITEMS_TABLE, QUARANTINE_TABLE
+from watchfloor.store.admin.tables import ITEMS_TABLE, QUARANTINE_TABLE, drop_source
 from watchfloor.store.backup.import_claim import claim_source, publish_source, release_source
 from watchfloor.store.backup.manifest import MANIFEST, RECORDS, Manifest, check_files, read_manifest
 from watchfloor.store.backup.restore import restore_records, restore_source
@@ -53,12 +53,19 @@ def import_sources(
     check_files(folder, manifest)
     step(f"{len(list(manifest.list_tables()))} tables are as they were exported")
     digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
-    claimed = [(old, source) for old, source in sources.items() if claim_source(store, source, digest)]
-    for old, source in claimed:
-        backup = manifest.sources[old]
-        restore_source(store, source, backup, folder / old)
-        step(f"{source.name}: {backup.events:,} events")
-    for old, source in claimed:
+    claimed: dict[str, Source] = {}
+    try:
+        for old, source in sources.items():
+            if claim_source(store, source, digest):
+                claimed[old] = source
+        for old, source in claimed.items():
+            restore_source(store, source, manifest.sources[old], folder / old)
+            step(f"{source.name}: {manifest.sources[old].events:,} events")
+    except BaseException:
+        for source in claimed.values():
+            drop_source(store.connection, source)
+        raise
+    for old, source in claimed.items():
         publish_source(store, source, manifest.sources[old])
     if new_name is None:
         # A worker that finds a done item reads no line of it: so the ledger comes last.

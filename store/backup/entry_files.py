@@ -16,11 +16,11 @@ from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import shard_names
 from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.layouts.held_sources import Keep
 from watchfloor.store.runtime.private_files import make_private_folder, open_private, sync_folder
 from watchfloor.store.store import Store
 
 from .entry_digest import DigestCounter, EntryDigest
-from .kept_entries import Keep
 from .manifest import BackupFile, TableBackup, describe_file
 
 COLUMNS = ("row", "family", "qualifier", "visibility", "value")

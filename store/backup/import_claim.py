@@ -16,7 +16,7 @@ from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE, drop_source
 from watchfloor.store.catalog import DEFINITION_FAMILY, IMPORT_FAMILY
-from watchfloor.store.layouts.block.epochs.block_view import STATE, STATE_FAMILY, EpochState
+from watchfloor.store.layouts.held_sources import restore_epoch
 from watchfloor.store.retention.policy import begin_removal, set_keep
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.store import Store
@@ -75,10 +75,8 @@ def claim_source(store: Store, source: Source, manifest: str) -> bool:
 
 def publish_source(store: Store, source: Source, backup: SourceBackup) -> None:
     """Makes a claimed source visible, whose entries are all there."""
-    state = EpochState(epoch=backup.epoch, begun=backup.epoch, horizon=backup.epoch)
     name = source.name.encode()
-    if backup.epoch:
-        store.swap(SOURCES_TABLE, (name, STATE_FAMILY, STATE), None, state.to_json())
+    restore_epoch(store, source, backup.epoch)
     if backup.keep is not None:
         set_keep(store, source.name, backup.keep)
     if backup.removed_before:

@@ -63,7 +63,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 def test_the_commands_are_those_of_the_design_in_their_order() -> None:
     names = [name for name, _ in list_commands() if name and " " not in name]
     order = (
-        "up down status iterators sources retention lists master worker load compact items quarantine "
+        "up down status iterators sources retention export import lists master worker load compact items quarantine "
         "query count top timeline find sigma serve token metrics generate replay bench report compare calibrate demo "
         "continuous ycsb lookups"
     )

@@ -67,6 +67,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store/layouts/block/compaction",
         "store/layouts/block",
         "store/layouts",
+        "store/backup",
         "store/workloads",
     ),
     "planner": (
@@ -98,6 +99,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "ingest/formats",
         "ingest/reading",
         "ingest/maintenance",
+        "ingest/backup",
         "ingest/worker",
         "ingest/intake",
         "ingest/authoring",
@@ -131,6 +133,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "api/rest/routes",
         "api/rest",
         "api/cli/sigma",
+        "api/cli/backup",
         "api/cli/commands",
         "api/cli",
     ),
@@ -204,6 +207,7 @@ JAVA = ROOT / "store/java/src/main/java/watchfloor"
 LAYOUTS = {"block", "cell"}
 KNOW_LAYOUTS = {
     Path("store/layouts/registry.py"),
+    Path("store/layouts/held_sources.py"),
     Path("ingest/maintenance/compact.py"),
     Path("loadgen/experiments/encodings/run.py"),
 }

@@ -37,6 +37,8 @@ OPERATING = {
         "load",
         "compact",
         "retention",
+        "export",
+        "import",
     ),
     *("items", "quarantine", "quarantine list", "quarantine show", "quarantine retry"),
     *("lists put", "lists remove", "metrics", "sigma", "sigma check", "sigma explain", "sigma watch"),
