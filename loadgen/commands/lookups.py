@@ -37,6 +37,7 @@ def register(add: AddCommand) -> None:
     table, load = LookupTable(), LookupLoad()
     add_number(write, "--rows", table.rows, "rows of ten columns")
     write.add_argument("--codec", choices=CODECS, default=table.codec, help=f"of the files (default {table.codec})")
+    write.add_argument("--policy", default="", help="erasure coding of the files in HDFS (default: replicas)")
     add_number(write, "--tablets", table.tablets, "tablets, and files")
     add_number(write, "--writers", WRITERS, "files that are written at once")
     add_number(write, "--seed", table.seed, "which rows")
@@ -66,7 +67,7 @@ def run_write(args: Namespace) -> None:
     """Writes a table. Raises ``UserError`` if there is one of its name."""
     from watchfloor.loadgen.lookups.write_table import write_table
 
-    table = LookupTable(args.table, args.rows, args.codec, args.tablets, args.seed)
+    table = LookupTable(args.table, args.rows, args.codec, args.tablets, args.seed, args.policy)
     written = write_table(read_cluster_settings(args), table, args.writers, again=args.again)
     row = _describe_write(written)
     _write_json(args.json, row)

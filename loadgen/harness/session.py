@@ -23,7 +23,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
 from watchfloor.store.bridge.threads import JavaThreadPool
-from watchfloor.store.stack.stack import discard_stack, start_stack
+from watchfloor.store.stack.stack import discard_stack, start_stack, stop_stack
 from watchfloor.store.store import Store
 
 _DROPPED_AT_ONCE = 4
@@ -71,6 +71,20 @@ class BenchSession:
         ledger = Ledger(self.store)
         ledger.delete_items([row.item for row in ledger.read_rows() if row.item and row.item.feed in self._created])
         ledger.close()
+
+
+@contextmanager
+def use_second_home(session: BenchSession, name: str) -> Iterator[Settings]:
+    """Yields the settings of one more stack, which the caller starts, and removes it at the end.
+
+    The session's own stack is stopped, so that its memory is free.
+    """
+    stop_stack(session.settings)
+    settings = replace(session.settings, home=session.folder / name)
+    try:
+        yield settings
+    finally:
+        discard_stack(settings)
 
 
 def print_progress(text: str) -> None:

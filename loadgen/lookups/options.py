@@ -24,6 +24,8 @@ class LookupTable:
     """A table for look-ups, of rows of ten columns. A row is a pure function of its number, of ``rows`` and ``seed``.
 
     ``codec`` compresses the blocks of its files. Each of ``tablets`` has as many rows, to one, as every other.
+    ``policy`` is that of erasure coding of its files in HDFS, empty for replicas. Tablet servers keep blocks that they
+    have read in memory if it is ``cached``.
     """
 
     name: str = DEFAULT_TABLE
@@ -31,6 +33,8 @@ class LookupTable:
     codec: str = "gz"
     tablets: int = 8
     seed: int = 1
+    policy: str = ""
+    cached: bool = True
 
     def __post_init__(self) -> None:
         check_table_name(self.name)
@@ -38,6 +42,12 @@ class LookupTable:
         _check_range("tablets", self.tablets, 100_000)
         if self.codec not in CODECS:
             raise UserError(f"--codec {self.codec!r}: it is one of {', '.join(CODECS)}")
+
+    def list_properties(self) -> list[str]:
+        """Returns the properties of the table, ``NAME=VALUE``."""
+        coding = ["table.file.ec=enable", f"table.file.ec.policy={self.policy}"] if self.policy else []
+        cache = f"table.cache.block.enable={str(self.cached).lower()}"
+        return [f"table.file.compress.type={self.codec}", cache, *coding]
 
 
 @dataclass(frozen=True)

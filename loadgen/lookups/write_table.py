@@ -45,7 +45,8 @@ def write_table(settings: Settings, table: LookupTable, writers: int, *, again: 
     options = {
         "table": table.name,
         "again": again,
-        "properties": [f"table.file.compress.type={table.codec}", "table.cache.block.enable=true"],
+        "properties": table.list_properties(),
+        "policy": table.policy,
         "rows": table.rows,
         "seed": table.seed,
         "tablets": table.tablets,

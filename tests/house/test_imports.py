@@ -190,6 +190,8 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/peers",
         "loadgen/experiments/blocks",
         "loadgen/experiments/security",
+        "loadgen/experiments/durability",
+        "loadgen/experiments/erasure",
         "loadgen/experiments/stats",
         "loadgen/experiments",
         "loadgen/report/studies",

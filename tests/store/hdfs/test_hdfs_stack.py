@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hdfs_events import SMALL, SOURCE, kill, list_words, read_words, run, write_events
 from missing import require_kerberos
 from own_stack import stack_folder
 from wire import Wire
@@ -25,46 +26,9 @@ from wire import Wire
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.home.stack_state import load_state
-from watchfloor.store.stack.servers.process import find_process
 from watchfloor.store.stack.stack import start_stack
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
-SMALL = {"tserver_heap": "256m", "tserver_maps": "64m", "manager_heap": "128m", "kafka_heap": "256m", "up_seconds": 200}
-SOURCE = {
-    "name": "hdfs.events",
-    "title": "Events of the test of HDFS",
-    "timestamp": {"field": "ts", "format": "epoch"},
-    "parser": {"format": "json"},
-    "fields": [{"name": "ts", "type": "time"}, {"name": "word", "type": "string", "indexed": True}],
-}
-
-
-def run(settings: Settings, *arguments: str, policy: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "watchfloor.api.cli.main", "--home", str(settings.home), *arguments]
-    coded = os.environ | ({"WATCHFLOOR_ERASURE_CODING": policy} if policy else {})
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=settings.home, env=coded)
-
-
-def write_events(path: Path, events: int) -> Path:
-    lines = (json.dumps({"ts": 1_700_000_000 + n, "word": f"{path.stem}-{n}-{n * n}"}) for n in range(events))
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def read_words(settings: Settings) -> list[str]:
-    done = run(settings, "query", SOURCE["name"], "--since", "2023-01-01", "--format", "ndjson")  # type: ignore[arg-type]
-    assert done.returncode == 0, done.stderr
-    return sorted(json.loads(line)["word"] for line in done.stdout.splitlines())
-
-
-def list_words(*loads: tuple[str, int]) -> list[str]:
-    return sorted(f"{name}-{n}-{n * n}" for name, events in loads for n in range(events))
-
-
-def kill(settings: Settings, name: str) -> None:
-    process = find_process(settings.home / "run" / f"{name}.json")
-    assert process is not None
-    process.kill()
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
 import watchfloor.bridge.StoreException;
 import watchfloor.bridge.sink.BulkFiles;
+import watchfloor.bridge.sink.ErasureCoding;
 import watchfloor.workload.Job;
 import watchfloor.workload.Workload;
 
@@ -28,10 +29,11 @@ import watchfloor.workload.Workload;
  * Creates a table for look-ups and writes all its rows: a sorted file for each tablet, by several threads, and one bulk
  * import.
  *
- * <p>Options: {@code table}, {@code again} (a table that was made so is replaced), {@code properties} (of the table: {@code
- * NAME=VALUE}), {@code rows}, {@code seed}, {@code tablets}, {@code writers} (threads), {@code folder} (of the files; the
- * servers read it too; without a scheme: below the instance's first volume). Records: {@code written} with {@code seconds}, {@code entries} and {@code bytes} of all files; {@code imported} with
- * {@code seconds} and the table's {@code id}.
+ * <p>Options: {@code table}, {@code again} (a table that was made so is replaced), {@code properties} (of the table:
+ * {@code NAME=VALUE}), {@code policy} (of erasure coding, which HDFS must have; empty for none), {@code rows}, {@code
+ * seed}, {@code tablets}, {@code writers} (threads), {@code folder} (of the files; the servers read it too; without a
+ * scheme: below the instance's first volume). Records: {@code written} with {@code seconds}, {@code entries} and {@code
+ * bytes} of all files; {@code imported} with {@code seconds} and the table's {@code id}.
  */
 public final class WriteRows implements Workload {
   private static final int CHECKED_ROWS = 10_000;
@@ -48,6 +50,9 @@ public final class WriteRows implements Workload {
     tablets = (int) Math.min(job.number("tablets"), rows.count());
     time = System.currentTimeMillis();
     String table = job.text("table");
+    if (!job.text("policy").isEmpty()) {
+      ErasureCoding.require(job.connection(), job.text("policy"));
+    }
     createTable(table);
     try {
       fillTable(table);

@@ -1,0 +1,1 @@
+"""``bench durability``: what it costs that a write outlives more. Read ``run.py`` first."""
