@@ -9,8 +9,6 @@ from watchfloor.schema.settings.settings import Settings
 
 from .client_process import run_client
 
-_TABLES = "tables"
-
 
 @dataclass(frozen=True)
 class FileTransfer:
@@ -41,14 +39,19 @@ def read_files(settings: Settings, folder: str) -> FileTransfer:
     return FileTransfer(record["bytes"], record["seconds"])
 
 
-def count_disk_bytes(settings: Settings, table_id: str) -> int:
-    """Returns the bytes that a table's files take on the disks of all DataNodes, replicas and parity included."""
-    (record,) = run_client(settings, "hdfs.DiskUsed", {"folder": f"{_TABLES}/{table_id}"}, heap="64m")
+def table_folder(table_id: str) -> str:
+    """Returns the folder of a table's files."""
+    return f"tables/{table_id}"
+
+
+def count_disk_bytes(settings: Settings, folder: str) -> int:
+    """Returns the bytes that a folder's files take on the disks of all DataNodes, replicas and parity included."""
+    (record,) = run_client(settings, "hdfs.DiskUsed", {"folder": folder}, heap="64m")
     return int(record["disk"])
 
 
 def await_missing_parts(settings: Settings, folders: Sequence[str], limit: int) -> int:
-    """Waits until files in the folders, or of tables, lack replicas or coded parts, and returns how many.
+    """Waits until files in the folders lack replicas or coded parts, and returns how many.
 
     Raises ``StoreError`` if they lack none after ``limit`` seconds.
     """
@@ -56,12 +59,12 @@ def await_missing_parts(settings: Settings, folders: Sequence[str], limit: int) 
 
 
 def count_missing_parts(settings: Settings, folders: Sequence[str]) -> int:
-    """Returns how many replicas or coded parts files in the folders, or of tables, lack now. Raises ``StoreError``."""
+    """Returns how many replicas or coded parts the files in the folders lack now. Raises ``StoreError``."""
     return int(_await_parts(settings, folders, 0, is_lacking=True)["missing"])
 
 
 def await_all_parts(settings: Settings, folders: Sequence[str], limit: int) -> float:
-    """Waits until no file in the folders, or of tables, lacks a part, and returns the seconds of this.
+    """Waits until no file in the folders lacks a part, and returns the seconds of this.
 
     Raises ``StoreError`` if parts are missing after ``limit`` seconds.
     """
@@ -69,6 +72,6 @@ def await_all_parts(settings: Settings, folders: Sequence[str], limit: int) -> f
 
 
 def _await_parts(settings: Settings, folders: Sequence[str], limit: int, *, is_lacking: bool) -> dict[str, float]:
-    options = {"folders": [_TABLES, *folders], "lacking": is_lacking, "limit": limit}
+    options = {"folders": list(folders), "lacking": is_lacking, "limit": limit}
     (record,) = run_client(settings, "hdfs.AwaitParts", options)
     return record

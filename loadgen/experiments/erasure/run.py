@@ -33,6 +33,7 @@ from watchfloor.store.workloads.coded_files import (
     count_disk_bytes,
     count_missing_parts,
     read_files,
+    table_folder,
     write_files,
 )
 from watchfloor.store.workloads.drop_table import drop_table
@@ -51,10 +52,11 @@ _REPAIR_SECONDS = 1800
 
 def add_options(parser: ArgumentParser) -> None:
     add_count(parser, "--datanodes", 14, "DataNodes; RS-6-3 needs 9 and RS-10-4 needs 14")
-    add_count(parser, "--rows", 500_000, "rows of ten columns of each table")
+    add_count(parser, "--rows", 2_000_000, "rows of ten columns of each table that is asked for rows")
+    add_count(parser, "--bulk-rows", 500_000, "rows of each table that is only written")
     add_count(parser, "--executors", 16, "executors that look rows up, threads of one Java process")
     add_count(parser, "--queries", 200, "look-ups of each executor")
-    add_count(parser, "--tablets", 8, "tablets of a table, and files")
+    add_count(parser, "--tablets", 2, "tablets of a table, and files")
     add_count(parser, "--writers", 2, "files of a table that are written at once")
     add_count(parser, "--megabytes", 512, "MiB of the files that are written and read whole")
     add_count(parser, "--turns", 3, "samples of each case")
@@ -83,13 +85,15 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         Store.open(settings).close()
         _write_in_bulk(settings, options, policies, codecs, turns)
         _write_whole(settings, options, policies, counts, turns)
+        folders = [_FOLDER]
         for policy in policies:
-            write_table(settings, _make_table(options, policy), options.writers, again=True)
+            written = write_table(settings, _make_table(options, policy), options.writers, again=True)
+            folders.append(table_folder(written.table_id))
         _read_all(settings, options, policies, counts, ALL_UP, turns)
-        _kill_datanodes(settings)
+        _kill_datanodes(settings, folders)
         _read_all(settings, options, policies, counts, KILLED, turns)
-        turns.missing_parts = count_missing_parts(settings, [_FOLDER])
-        turns.repairs.append(_repair(settings))
+        turns.missing_parts = count_missing_parts(settings, folders)
+        turns.repairs.append(_repair(settings, folders))
         _read_all(settings, options, policies, counts, REPAIRED, turns)
     return list(make_figures(turns))
 
@@ -116,10 +120,10 @@ def _write_in_bulk(
     cases = [(policy, codec) for codec in codecs for policy in policies]
     for turn in range(options.turns):
         for policy, codec in shuffle_cases(cases, turn):
-            table = replace(_make_table(options, policy, codec), name="bench_erasure_bulk")
+            table = replace(_make_table(options, policy, codec), name="bench_erasure_bulk", rows=options.bulk_rows)
             written = write_table(settings, table, options.writers, again=True)
             turns.bulk_writes[policy, codec].append(written.row_rate / options.writers)
-            turns.disk[policy, codec].append(count_disk_bytes(settings, written.table_id) / table.rows)
+            turns.disk[policy, codec].append(count_disk_bytes(settings, table_folder(written.table_id)) / table.rows)
             print_progress(f"{policy}, {codec}: {written.row_rate:,.0f} rows/s")
     drop_table(settings, "bench_erasure_bulk")
 
@@ -157,27 +161,27 @@ def _read_all(
                 turns.file_reads[policy, str(count), state].append(read.megabytes_per_second)
 
 
-def _kill_datanodes(settings: Settings) -> None:
+def _kill_datanodes(settings: Settings, folders: Sequence[str]) -> None:
     """Kills two DataNodes for good, and waits until the NameNode has noticed.
 
     It then repairs what may be on the other DataNodes: with 9 of them nothing that is coded by RS-6-3.
     """
-    await_all_parts(settings, [_FOLDER], _REPAIR_SECONDS)
+    await_all_parts(settings, folders, _REPAIR_SECONDS)
     stop_supervisor(settings)
     for name in _LOST:
         if process := find_process(settings.home / "run" / f"{name}.json"):
             process.kill()
             process.wait()
-    missing = await_missing_parts(settings, [_FOLDER], _NOTICE_SECONDS)
+    missing = await_missing_parts(settings, folders, _NOTICE_SECONDS)
     print_progress(f"two DataNodes are dead: {missing:,} parts are missing")
 
 
-def _repair(settings: Settings) -> float:
+def _repair(settings: Settings, folders: Sequence[str]) -> float:
     """Starts the two DataNodes with empty disks; returns the seconds until no file lacks a part."""
     for name in _LOST:
         shutil.rmtree(settings.home / "data/hdfs" / name, ignore_errors=True)
     start_stack(settings)
-    seconds = await_all_parts(settings, [_FOLDER], _REPAIR_SECONDS)
+    seconds = await_all_parts(settings, folders, _REPAIR_SECONDS)
     print_progress(f"all parts are there again after {seconds:,.1f} s")
     return seconds
 
@@ -212,8 +216,8 @@ EXPERIMENT = Experiment(
     summary="the erasure-coding study: look-ups, files and bulk writes in HDFS by policy, also with two nodes lost",
     metrics=METRICS,
     quick_options=(
-        *("--datanodes", "9", "--rows", "20000", "--queries", "10", "--turns", "1", "--megabytes", "32"),
-        *("--codecs", "gz,none", "--at-once", "1,4", "--tablets", "4"),
+        *("--datanodes", "9", "--rows", "20000", "--bulk-rows", "20000", "--queries", "10", "--turns", "1"),
+        *("--megabytes", "32", "--codecs", "gz,none", "--at-once", "1,4"),
     ),
     quick_seconds=300,
     add_options=add_options,

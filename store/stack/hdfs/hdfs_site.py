@@ -19,6 +19,8 @@ VOLUME = "/accumulo"
 """The folder of HDFS that is Accumulo's volume."""
 _DEAD_MILLIS = 5_000
 """A DataNode that is silent counts as dead after twice this time and ten heartbeats, of a second each."""
+_LOST_SECONDS = 30
+"""A copy or a part that a DataNode was told to make is given to another one after this time, as it may be dead."""
 
 
 def hdfs_folder(settings: Settings) -> Path:
@@ -88,6 +90,7 @@ def server_properties(settings: Settings, state: StackState) -> dict[str, object
         "dfs.namenode.heartbeat.recheck-interval": _DEAD_MILLIS,
         "dfs.namenode.stale.datanode.interval": 2 * _DEAD_MILLIS,
         "dfs.heartbeat.interval": 1,
+        "dfs.namenode.reconstruction.pending.timeout-sec": _LOST_SECONDS,
         "dfs.namenode.handler.count": 4,
         "dfs.datanode.hostname": HOST,
         "dfs.datanode.handler.count": 2,

@@ -15,7 +15,7 @@ from watchfloor.loadgen.experiments.registry import draw_pictures, load_experime
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.suite import bench
 
-pytestmark = [pytest.mark.stack, pytest.mark.soak]
+pytestmark = [pytest.mark.stack, pytest.mark.soak, pytest.mark.timeout(900)]
 FILES = ("local", "1 replica", "3 replicas")
 SMALL = ("--entries", "5000", "--interval", "500", "--events", "2000", "--turns", "1", "--questions", "2")
 

@@ -18,11 +18,11 @@ from watchfloor.loadgen.report.studies.erasure_coding import CONTENT
 from watchfloor.loadgen.report.studies.own_figures import OwnFigures
 from watchfloor.loadgen.suite import bench
 
-pytestmark = [pytest.mark.stack, pytest.mark.soak]
+pytestmark = [pytest.mark.stack, pytest.mark.soak, pytest.mark.timeout(900)]
 POLICIES = ("replication", "RS-6-3-64k", "RS-6-3-1024k")
 SMALL = (
-    *("--datanodes", "9", "--rows", "40000", "--executors", "2", "--queries", "5", "--tablets", "2", "--turns", "1"),
-    *("--megabytes", "12", "--codecs", "none", "--at-once", "1,2"),
+    *("--datanodes", "9", "--rows", "40000", "--bulk-rows", "40000", "--executors", "2", "--queries", "5"),
+    *("--turns", "1", "--megabytes", "12", "--codecs", "none", "--at-once", "1,2"),
 )
 
 

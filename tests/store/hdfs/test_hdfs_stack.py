@@ -25,8 +25,11 @@ from wire import Wire
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.bridge import jvm
 from watchfloor.store.stack.home.stack_state import load_state
 from watchfloor.store.stack.stack import start_stack
+from watchfloor.store.stack.supervision.supervised import stop_supervisor
+from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
 
@@ -102,6 +105,24 @@ for name in jvm.java_class("watchfloor.bridge.sink.BulkFiles").names(sys.argv[4]
 def test_its_file_system_stays_and_datanodes_are_never_taken_away(settings: Settings) -> None:
     with pytest.raises(StackError, match="may get more, not fewer"):
         start_stack(settings, datanodes=2)
+
+
+@pytest.mark.parametrize("below", ["", "/wal"])
+def test_a_policy_on_the_volume_or_on_its_logs_is_refused_with_the_reason(settings: Settings, below: str) -> None:
+    with Store.open(settings) as store:
+        bulk = jvm.java_class("watchfloor.bridge.sink.BulkFiles")
+        folder = jvm.java_class("org.apache.hadoop.fs.Path")(f"{bulk.volume(store.connection.java)}{below}")
+        files = bulk.system(str(folder))
+        files.setErasureCodingPolicy(folder, "XOR-2-1-1024k")
+        # `up` leaves a stack alone of which everything runs.
+        stop_supervisor(settings)
+        kill(settings, "gc")
+        try:
+            with pytest.raises(StackError, match="write-ahead logs must be replicated, as HDFS neither flushes nor"):
+                start_stack(settings)
+        finally:
+            files.unsetErasureCodingPolicy(folder)
+    start_stack(settings)
 
 
 @pytest.mark.parametrize("level, readable", [("auth-conf", False), ("ssl", False), ("none", True)])
