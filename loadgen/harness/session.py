@@ -53,6 +53,12 @@ class BenchSession:
         self._created.add(source.name)
         return source
 
+    def adopt_source(self, like: Source, name: str) -> Source:
+        """Returns the definition of ``like`` under another name. Its source is dropped when the session ends."""
+        source = parse_definition({**like.definition, "name": name})
+        self._sources.append(source)
+        return source
+
     def make_item(self, path: Path, source: Source) -> WorkItem:
         """Makes one work item of a whole file, without queueing it."""
         (item,) = items_of(scan_file(path, WHOLE), resolve_path(path), source.name, b"", secrets.token_hex(8))

@@ -33,6 +33,7 @@ LEAST_BEYOND = 10
 CORRECTNESS_METRICS = frozenset(
     {
         "same_answers",
+        "backup_whole",
         "export_complete",
         "continuous_wrong",
         "continuous_broken",

@@ -156,6 +156,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/demo",
         "loadgen/engines",
         "loadgen/ycsb",
+        "loadgen/experiments/backup",
         "loadgen/experiments/batching",
         "loadgen/experiments/cancel",
         "loadgen/experiments/chaos/written",

@@ -35,6 +35,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.soak]
 
 # `ingest` has a stack of its own: see test_ingest_scaling.
 SMALL = {
+    "backup": ["--events", "20000"],
     "batching": ["--events", "10000", "--turns", "1", "--first-turns", "2"],
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "cancel": ["--events", "10000", "--repeats", "2"],
