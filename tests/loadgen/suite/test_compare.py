@@ -187,7 +187,8 @@ def test_of_many_figures_an_interval_ends_where_enough_resamples_tell(
 def test_each_exact_metric_is_of_right_answers_or_of_sizes() -> None:
     """Of a new one it has to be decided whether any change counts."""
     exact = {metric.name for name in list_names() for metric in load_experiment(name).metrics if metric.exact}
-    assert exact == CORRECTNESS_METRICS | {"disk_share", "encoded_share", "entries_per_event", "bytes_per_row"}
+    sizes = {"disk_share", "encoded_share", "entries_per_event", "bytes_per_row", "erasure_disk_bytes_per_row"}
+    assert exact == CORRECTNESS_METRICS | sizes
 
 
 def made_up(folder: Path) -> OpenIngestRun:
