@@ -3,7 +3,8 @@
     hold a moment (``moment.py``) ─▶ for each source: write events, index, counts and sightings of whole items
         ─▶ write the ledger's and the quarantine's rows ─▶ write the manifest
 
-Ingest, queries and compactions go on meanwhile: all is read from clones. An export that broke off has no manifest.
+Ingest, queries and compactions go on meanwhile: all is read from clones. An export that failed leaves an empty folder,
+one that was killed has no manifest.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 
 from watchfloor.ingest.formats.registry import sources_of_feed
 from watchfloor.ingest.records.ledger import LedgerRow, item_key
-from watchfloor.schema.errors import UserError
+from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.files.paths import describe_error
 from watchfloor.store.admin.format_version import FORMAT
 from watchfloor.store.admin.tables import ITEMS_TABLE, QUARANTINE_TABLE, SIGHTINGS_TABLE, source_tables
@@ -69,6 +70,17 @@ def export_sources(store: Store, names: Sequence[str], folder: Path, step: Repor
     began = time.monotonic()
     folder = folder.absolute()
     _make_folder(folder)
+    try:
+        return _write_backup(store, names, folder, began, step)
+    except BaseException as error:
+        for path in folder.iterdir():
+            shutil.rmtree(path, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise OperatorError(f"{folder} cannot be written: {describe_error(error)}; nothing is left there") from None
+        raise
+
+
+def _write_backup(store: Store, names: Sequence[str], folder: Path, began: float, step: ReportStep) -> Export:
     with hold_moment(store, names) as moment:
         held = time.monotonic() - began
         step(f"the moment is held: {len(moment.rows):,} whole work items")

@@ -5,6 +5,7 @@ In `make test`: one export of 40 events, copied for each fault.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ingest_support import load, log_file, own, source
 
+from watchfloor.ingest.backup import export
 from watchfloor.ingest.backup.export import export_sources
 from watchfloor.ingest.backup.restore import import_sources
 from watchfloor.schema.definition import parse_definition
@@ -198,6 +200,18 @@ def test_an_export_into_a_folder_with_files_is_refused(store: Store, kind: Sourc
         export_sources(store, [kind.name], tmp_path)
     with pytest.raises(UserError, match="cannot be made: File exists"):
         export_sources(store, [kind.name], tmp_path / "file" / "backup")
+
+
+def test_an_export_that_fails_leaves_an_empty_folder(
+    store: Store, kind: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(export, "write_manifest", fail)
+    with pytest.raises(OperatorError, match="backup cannot be written: No space left on device"):
+        export_sources(store, [kind.name], tmp_path / "backup")
+    assert not list((tmp_path / "backup").iterdir())
 
 
 def test_an_export_waits_for_an_open_epoch_and_begins_anew_when_its_own_is_aborted(
