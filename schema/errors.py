@@ -9,6 +9,7 @@ WatchfloorError
 │   ├── TimeRangeError
 │   ├── DefinitionError      a source definition that breaks its schema
 │   ├── InputFileError       a log file that cannot be read, or whose kind is not known
+│   │   └── UnreachableFileError  … that this host cannot open; another one may
 │   └── RuleError            a Sigma rule that cannot be read or converted
 ├── OperatorError            the installation must change (REST: 503; command line: exit 3)
 │   ├── StoreError           Accumulo is down, or refused a write: names the table and the cause
@@ -116,6 +117,14 @@ class DefinitionError(UserError):
 
 class InputFileError(UserError):
     """A log file that cannot be read, or whose kind is not known."""
+
+
+class UnreachableFileError(InputFileError):
+    """A log file that this host cannot open, while another one may: ``why`` says what its system answers."""
+
+    def __init__(self, path: str, why: str) -> None:
+        self.why = why
+        super().__init__(f"{path}: cannot be read: {why}")
 
 
 class RuleError(UserError):

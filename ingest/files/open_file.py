@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 
-from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.errors import InputFileError, UnreachableFileError
 from watchfloor.schema.files.paths import show_path
 
 FileOrPath = str | Path | FileIO
@@ -72,9 +72,9 @@ def open_log_file(path: str, member: str = "") -> OpenLog:
 
     ``member`` is the log in it that is to be read, if it is an archive.
 
-    Raises ``InputFileError`` if it cannot be read, if a part of ``path`` is a link, for anything but a regular file (a
-    FIFO would block, a device may have no end), and for a file with several hard links if another user may have made
-    one of them.
+    Raises ``UnreachableFileError`` if this host cannot open it, or if a part of ``path`` is a link. Raises
+    ``InputFileError`` for anything but a regular file (a FIFO would block, a device may have no end), and for a file
+    with several hard links if another user may have made one of them.
     """
     try:
         with _open_folder(path) as (folder, name):
@@ -87,7 +87,7 @@ def open_log_file(path: str, member: str = "") -> OpenLog:
                 os.close(descriptor)
                 raise
     except OSError as error:
-        raise InputFileError(f"{show_path(path)}: cannot be read: {_describe_error(error)}") from error
+        raise UnreachableFileError(show_path(path), _describe_error(error)) from error
     file = OpenLog(path, opener=lambda _path, _flags: descriptor)
     file.member = member
     return file

@@ -153,7 +153,9 @@ class Load:
     def _find_problem(self, watcher: LedgerWatcher) -> str:
         """Returns what the load waits for besides its workers; empty if nothing is wrong."""
         space = read_disk_space(self._settings)
-        return space.describe() if space and space.is_low else watcher.problem
+        if space and space.is_low:
+            return space.describe()
+        return watcher.problem or next((row.reason for row in watcher.rows.values() if row.state == "queued"), "")
 
     def _make_progress(
         self, phase: str, offers: list[Offer], rows: dict[bytes, LedgerRow], total: int, problem: str = ""

@@ -9,6 +9,7 @@ move.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -219,16 +220,16 @@ class ItemProducer:
             self._partitions = len(self._producer.partitions_for(settings.topic))
         self._next = randrange(self._partitions)
 
-    def send(self, items: Iterable[WorkItem]) -> int:
+    def send(self, items: Iterable[WorkItem], to: int | None = None) -> int:
         """Sends all items, waits for the broker's acknowledgement, and returns their number.
 
-        Raises ``QueueError`` if any is in doubt.
+        Partition ``to`` gets them, or all in turn. Raises ``QueueError`` if any is in doubt.
         """
         with queue_errors(self._settings, "sending"):
             sent = []
             for item in items:
                 text, headers = sign_item(item, self.topic, self._key)
-                partition = self._next_partition()
+                partition = self._next_partition() if to is None else to
                 sent.append(self._producer.send(self.topic, value=text, headers=headers, partition=partition))
             for future in sent:
                 future.get(timeout=20)
@@ -275,6 +276,7 @@ class ItemConsumer:
         with queue_errors(settings, "connecting"):
             self._consumer = KafkaConsumer(
                 **_client_options(settings),
+                client_id=socket.gethostname(),
                 group_id=settings.group,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",

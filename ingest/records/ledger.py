@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
+from watchfloor.schema.files.paths import show_path
 from watchfloor.store.admin.tables import ITEMS_TABLE, delete_rows
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.ranges import prefix_end
@@ -36,7 +37,8 @@ class ItemRun:
     """A worker's attempt at the item.
 
     ``at`` is the epoch seconds of its last sign of life, 0 after it gave the item back. ``claim`` is a random name of
-    the act of taking the item, which no other attempt has; empty in rows of earlier versions.
+    the act of taking the item, which no other attempt has; empty in rows of earlier versions. ``missed`` says of each
+    host that could not open the item's file why.
     """
 
     ticket: str
@@ -47,6 +49,7 @@ class ItemRun:
     events: int = 0
     quarantined: int = 0
     claim: str = ""
+    missed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,8 @@ def item_row(cells: Cells) -> LedgerRow | None:
     over = run is not None and end is not None and run.ticket == end.ticket and not lost
     if run and run.at and not over and (run.ticket == item.ticket or run.at >= queued["at"]):
         return LedgerRow("running", item.log_path, run.at, run.by, item, run, end, "", topic)
-    return LedgerRow("queued", item.log_path, queued["at"], queued["by"], item, run, end, "", topic)
+    reason = describe_missed(item, run.missed) if run and run.ticket == item.ticket and run.missed else ""
+    return LedgerRow("queued", item.log_path, queued["at"], queued["by"], item, run, end, reason, topic)
 
 
 def is_end_of_loser(run: ItemRun | None, end: ItemEnd | None) -> bool:
@@ -258,9 +262,15 @@ def is_end_of_loser(run: ItemRun | None, end: ItemEnd | None) -> bool:
     return run is not None and end is not None and run.claim != end.claim
 
 
+def describe_missed(item: WorkItem, missed: Mapping[str, str]) -> str:
+    """Returns a sentence about the hosts that could not open the file of an item, and why."""
+    hosts = "; ".join(f"on {host}: {why}" for host, why in sorted(missed.items()))
+    return f"{show_path(item.path)}: cannot be read {hosts}"
+
+
 def _dump_run(run: ItemRun) -> bytes:
-    # A run of an earlier version has no claim.
-    return orjson.dumps({name: value for name, value in vars(run).items() if name != "claim" or value})
+    # A run of an earlier version has no claim, and none of the fields that have come since.
+    return orjson.dumps({name: value for name, value in vars(run).items() if name not in ("claim", "missed") or value})
 
 
 def _is_final(end: ItemEnd, item: WorkItem) -> bool:

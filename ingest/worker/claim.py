@@ -18,6 +18,10 @@ MAX_ATTEMPTS = 3
 STALE_SECONDS = 10.0
 """The time after which a worker without a sign of life no longer holds its item."""
 
+HOST_SECONDS = 30.0
+"""The time for which an item waits for a host that can open its file, after all that have workers have tried: the
+workers of a load join some seconds after its items."""
+
 
 class ClaimAction(Enum):
     """The things that a worker can do with an item."""
@@ -47,6 +51,7 @@ class ClaimPolicy:
     def __init__(self) -> None:
         self._signs: dict[bytes, tuple[float, float]] = {}
         self._lost: set[bytes] = set()
+        self._unread: dict[tuple[bytes, str], float] = {}
 
     def note_lost(self, item: WorkItem) -> None:
         """Remembers that another worker has taken an item over from this process, which must read it once more.
@@ -54,6 +59,14 @@ class ClaimPolicy:
         What this process wrote afterwards may stand beside what the other one wrote, or have come after its compaction.
         """
         self._lost.add(item.item_id)
+
+    def waits_for_host(self, item: WorkItem, clock: float) -> bool:
+        """Returns whether an item that no host with workers can open is to wait; ``clock`` is a monotonic time."""
+        key = (item.item_id, item.ticket)
+        if clock - self._unread.setdefault(key, clock) < HOST_SECONDS:
+            return True
+        del self._unread[key]
+        return False
 
     def decide(self, item: WorkItem, row: LedgerRow | None, now: float, clock: float) -> Claim:
         """Returns what to do with an item that has this row in the ledger.

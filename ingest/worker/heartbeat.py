@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -65,7 +66,11 @@ class Heartbeat:
     def release(self) -> None:
         """Gives the item back, so that another worker may read it at once; this attempt does not count."""
         with suppress(LostItem):
-            self._write(replace(self._run, attempt=self._run.attempt - 1, at=0.0))
+            self.give_back(self._run.missed)
+
+    def give_back(self, missed: Mapping[str, str]) -> None:
+        """Releases the item, whose file the hosts ``missed`` could not open. Raises ``LostItem``."""
+        self._write(replace(self._run, attempt=self._run.attempt - 1, at=0.0, missed=missed))
 
     def _write(self, run: ItemRun) -> None:
         if not self._ledger.swap_run(self._item, self._stored, run):

@@ -9,16 +9,17 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from watchfloor.ingest.files.open_file import stat_log_file
 from watchfloor.ingest.metrics.worker_metrics import ITEM_SECONDS, ITEMS
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.item_buffer import Delivery
+from watchfloor.ingest.queue.other_hosts import find_other_host
+from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.reading.item_reader import ItemReader, ReadTask
-from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, LedgerRow
-from watchfloor.schema.errors import StoreError, UserError
+from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, LedgerRow, describe_missed
+from watchfloor.schema.errors import QueueError, StoreError, UnreachableFileError, UserError
 
 from .claim import MAX_ATTEMPTS, Claim, ClaimAction, ClaimPolicy
 from .heartbeat import Heartbeat, LostItem, Stopped
@@ -75,10 +76,11 @@ class ItemHandler:
     def handle(self, delivery: Delivery) -> bool:
         """Handles a message. Returns true if it is settled and may be committed; false if it is to be given back.
 
-        An item is given back while another worker reads it, and when this worker is told to stop. If another worker has
-        taken it over from this one, this one waits for the other's end and reads the item once more. A store that is
-        down is waited for, and so is room on the disk. If the store refuses only this item, or another error occurs, a
-        few more attempts follow; then the item has failed.
+        An item is given back while another worker reads it, and when this worker is told to stop. One whose file
+        this host cannot open is passed on to a worker on another host, and fails when all have tried. If another worker
+        has taken it over from this one, this one waits for the other's end and reads the item once more. A store that
+        is down is waited for, and so is room on the disk. If the store refuses only this item, or another error occurs,
+        a few more attempts follow; then the item has failed.
         """
         attempts = _Attempts(invalid=delivery.problem)
         while not self._stop.is_set():
@@ -156,7 +158,8 @@ class ItemHandler:
     def _read_item(self, item: WorkItem, row: LedgerRow | None, attempts: _Attempts) -> bool:
         """Takes and reads the item, which has this row in the ledger. Returns as ``handle``."""
         session, found = self._session, row.run if row else None
-        run = ItemRun(item.ticket, attempts.number, time.time(), session.name, claim=attempts.name)
+        missed = found.missed if found and found.ticket == item.ticket else {}
+        run = ItemRun(item.ticket, attempts.number, time.time(), session.name, claim=attempts.name, missed=missed)
         try:
             heartbeat = Heartbeat(session.ledger, item, found, run, self._stop, session.disk)
             attempts.taken = True
@@ -173,8 +176,10 @@ class ItemHandler:
                 )
                 end = self._reader.read(task)
             heartbeat.beat()
+        except UnreachableFileError as error:
+            return self._pass_on(item, heartbeat, {**missed, _host_of(session.name): error.why})
         except UserError as error:
-            self._fail_item(item, f"{error}{_explain_host(item, row, session.name)}")
+            self._fail_item(item, str(error))
             return True
         except Stopped:
             heartbeat.release()
@@ -185,6 +190,37 @@ class ItemHandler:
         ITEM_SECONDS.observe(end.seconds)
         rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)
         self._log.info("%s: %d events, %d quarantined, %.1f MB/s", item.name, end.events, end.quarantined, rate)
+        return True
+
+    def _pass_on(self, item: WorkItem, heartbeat: Heartbeat, missed: Mapping[str, str]) -> bool:
+        """Gives an item whose file the hosts ``missed`` could not open to another host. Returns as ``handle``.
+
+        The ledger has it first. If this worker dies before the message is committed, the item is in the queue twice,
+        and whoever gets the second message finds by the ledger that it is being read or has ended. If there is no other
+        host, the item waits for one that joins, unless the host that has queued it is among those that have tried.
+        """
+        settings, reason = self._session.settings, describe_missed(item, missed)
+        heartbeat.give_back(missed)
+        try:
+            found = find_other_host(settings, item, missed)
+            if found is not None:
+                with ItemProducer(settings) as producer:
+                    producer.send([item], to=found[0])
+                self._log.warning("%s: %s; a worker on %s gets the item", item.name, reason, found[1])
+                return True
+        except QueueError as error:
+            self._log.warning("%s: %s; %s", item.name, reason, error)
+            return False
+        row = self._session.ledger.read_item(item)
+        queued_on = _host_of(row.by) if row and row.state == "queued" else ""
+        if queued_on and queued_on not in missed:
+            if self._claims.waits_for_host(item, time.monotonic()):
+                return False
+            reason += (
+                f"; no other host has workers, and it was queued on {queued_on}: give a host with workers the folder "
+                "under this path, and load the file again"
+            )
+        self._fail_item(item, reason)
         return True
 
     def _fail_item(self, item: WorkItem, reason: str) -> None:
@@ -200,17 +236,8 @@ class ItemHandler:
         self._log.error("%s: failed: %s", item.name, reason)
 
 
-def _explain_host(item: WorkItem, row: LedgerRow | None, worker: str) -> str:
-    """Returns the remedy for a file that is not on the worker's host and was queued on another; else nothing."""
-    if row is None or row.state != "queued" or stat_log_file(item.path) is not None:
-        return ""
-    there, here = (process.rpartition(":")[0] for process in (row.by, worker))
-    if there == here:
-        return ""
-    return (
-        f" on {here}, where this worker runs; it was queued on {there}: give each host with workers the folder "
-        "under this path, and load the file again"
-    )
+def _host_of(process: str) -> str:
+    return process.rpartition(":")[0]
 
 
 def _name_message(delivery: Delivery) -> str:

@@ -27,7 +27,7 @@ class WorkerSession:
     """
 
     def __init__(self, settings: Settings, log: logging.Logger, disk: DiskGuard) -> None:
-        self._settings, self._log, self.disk = settings, log, disk
+        self.settings, self._log, self.disk = settings, log, disk
         self._opening = threading.Lock()
         self._store: Store | None = None
         self._sink: EntrySink | None = None
@@ -46,7 +46,7 @@ class WorkerSession:
     def store(self) -> Store:
         with self._opening:
             if self._store is None:
-                self._store = Store.open(self._settings)
+                self._store = Store.open(self.settings)
             return self._store
 
     @property

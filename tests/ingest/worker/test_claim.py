@@ -12,7 +12,7 @@ import pytest
 
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, LedgerRow, item_row
-from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, STALE_SECONDS, ClaimAction, ClaimPolicy
+from watchfloor.ingest.worker.claim import HOST_SECONDS, MAX_ATTEMPTS, STALE_SECONDS, ClaimAction, ClaimPolicy
 
 ITEM = WorkItem("/a.log", b"f" * 16, 0, 10, "web.access", b"", 10, 5, 1, 1, 10, 64, 0, "", False, "new")
 DONE = ItemEnd("old", "done", 50.0, "w")
@@ -89,6 +89,23 @@ def test_a_clock_that_is_ahead_does_not_hold_an_item_for_ever() -> None:
     assert policy.decide(ITEM, future, 200.0, STALE_SECONDS).action is ClaimAction.WAIT
     assert policy.decide(ITEM, later, 200.0, STALE_SECONDS + 1).action is ClaimAction.WAIT
     assert policy.decide(ITEM, later, 200.0, 2 * STALE_SECONDS + 2).action is ClaimAction.READ
+
+
+def test_an_item_that_no_host_can_open_waits_for_a_time_in_each_queueing() -> None:
+    policy, later = ClaimPolicy(), replace(ITEM, ticket="later")
+    assert policy.waits_for_host(ITEM, 100.0) and policy.waits_for_host(ITEM, 100.0 + HOST_SECONDS - 1)
+    assert policy.waits_for_host(later, 100.0 + HOST_SECONDS)
+    assert not policy.waits_for_host(ITEM, 100.0 + HOST_SECONDS)
+    assert policy.waits_for_host(ITEM, 200.0 + HOST_SECONDS), "it was queued again"
+
+
+def test_a_queued_item_says_which_hosts_could_not_open_its_file() -> None:
+    missed = ItemRun("new", 0, 0.0, "w", missed={"b": "Permission denied", "a": "No such file or directory"})
+    found = row(missed)
+    assert found is not None and (found.state, found.run) == ("queued", missed)
+    assert found.reason == "/a.log: cannot be read on a: No such file or directory; on b: Permission denied"
+    again = row(replace(missed, ticket="old"))
+    assert again is not None and again.reason == ""
 
 
 @pytest.mark.parametrize(
