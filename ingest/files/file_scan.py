@@ -47,11 +47,11 @@ class QueuedMark:
 class FileScan:
     """The result of one pass over a file.
 
-    ``size`` counts the bytes on disk, ``length`` the uncompressed bytes. ``inode``, ``mtime_ns`` and ``ctime_ns`` are
-    those of the file before the pass. ``ranges`` begin at the offset ``base``. If
-    the file begins with the part that a ``QueuedMark`` describes, the ranges hold only the lines after that part, and
-    ``before`` is the mark's identity as hex; otherwise ``before`` is empty. ``damaged`` is true if what the
-    content is packed in breaks off or lacks a part. ``member`` is the name of the log in its archive, or empty.
+    ``size`` counts the bytes on disk that were read, ``length`` the uncompressed bytes. ``inode``, ``mtime_ns`` and
+    ``ctime_ns`` are those of the file before the pass. ``ranges`` begin at the offset ``base``. If the file begins with
+    the part that a ``QueuedMark`` describes, the ranges hold only the lines after that part, and ``before`` is the
+    mark's identity as hex; otherwise ``before`` is empty. ``damaged`` is true if what the content is packed in breaks
+    off or lacks a part. ``member`` is the name of the log in its archive, or empty.
     """
 
     file_id: bytes
@@ -70,32 +70,37 @@ class FileScan:
 
 
 def scan_file(
-    file_or_path: FileOrPath, split: int, mark: QueuedMark | None = None, cut_like: WorkItem | None = None
+    file_or_path: FileOrPath,
+    split: int,
+    mark: QueuedMark | None = None,
+    cut_like: WorkItem | None = None,
+    upto: int | None = None,
 ) -> FileScan:
     """Returns identity and ranges of a file, found in bounded memory. Raises ``InputFileError``.
 
     ``mark`` describes the part of the file that was queued earlier. ``cut_like`` is an item of a file with the same
     content: this file is cut in the same way. A plain file that grows during the pass is read up to its size at the
-    beginning.
+    beginning, or only its first ``upto`` bytes.
     """
     with open_file_or_path(file_or_path) as file:
         before = _await_clock_tick(file)
-        content = open_content(file, _BLOCK_BYTES, before.st_size)
+        size = before.st_size if upto is None else min(upto, before.st_size)
+        content = open_content(file, _BLOCK_BYTES, size)
         if content is not None:
             split = WHOLE
         base = 0
         if cut_like is not None:
             split, base, mark = cut_like.split, cut_like.base, None
-        stream = _Stream(file, content, before.st_size)
+        stream = _Stream(file, content, size)
         digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
         whole, rest = _Cutter(split, base), None
         length = 0
         for block in stream:
             if mark is not None and length < mark.length <= length + len(block):
-                upto = mark.length - length
-                if _begins_with(mark, digest, block[:upto]):
+                stop = mark.length - length
+                if _begins_with(mark, digest, block[:stop]):
                     # The writer may not have finished the last line of that part: a line without its end is read again.
-                    found = block.rfind(b"\n", 0, upto)
+                    found = block.rfind(b"\n", 0, stop)
                     rest = _Cutter(split, length + found + 1 if found >= 0 else whole.last_line)
             digest.update(block)
             whole.feed(length, block)
@@ -104,15 +109,13 @@ def scan_file(
             length += len(block)
         _add_damage(digest, stream)
         after = os.fstat(file.fileno())
-    if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
-        name = show_path(name_log(file))
-        raise InputFileError(f"{name}: changed while it was read; give it again when its writer is done")
+    _check_state(file, before, after)
     came_before = cut_like.before if cut_like is not None else ""
     if rest is not None and mark is not None and digest.digest() != mark.file_id:
         whole, came_before = rest, mark.file_id.hex()
     return FileScan(
         digest.digest(),
-        before.st_size,
+        size,
         before.st_ino,
         before.st_mtime_ns,
         before.st_ctime_ns,
@@ -125,6 +128,13 @@ def scan_file(
         whole.finish(length),
         file.member if isinstance(file, OpenLog) else "",
     )
+
+
+def _check_state(file: FileIO, before: os.stat_result, after: os.stat_result) -> None:
+    """Raises ``InputFileError`` if a file that was read has changed meanwhile, other than by growing."""
+    if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
+        name = show_path(name_log(file))
+        raise InputFileError(f"{name}: changed while it was read; give it again when its writer is done")
 
 
 def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -> tuple[WorkItem, ...]:

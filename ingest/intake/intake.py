@@ -20,7 +20,7 @@ from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.waiting import Waiting
 from watchfloor.ingest.queue.work_queue import ItemProducer
-from watchfloor.ingest.records.ledger import OPEN_STATES, Ledger, LedgerRow, SeenFile
+from watchfloor.ingest.records.ledger import OPEN_STATES, BegunQueueing, Ledger, LedgerRow, SeenFile
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
@@ -55,14 +55,29 @@ class Offer:
         return sum(item.end - item.start for item in self.items)
 
 
+class LostTurn(Exception):
+    """Raised if another master has begun to queue a file that this one was about to queue."""
+
+
+@dataclass(frozen=True)
+class _ScannedLog:
+    """A log, the ledger's rows of its items, and its path as it was seen before, with the cell that says so."""
+
+    scan: FileScan
+    rows: list[LedgerRow]
+    seen: SeenFile | None
+    cell: bytes | None
+
+
 class Intake:
     """Queues files.
 
     Raises ``InputFileError`` for a file that it refuses, ``StoreError`` or ``QueueError`` if a server fails.
     """
 
-    def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer) -> None:
-        self._store, self._ledger, self._producer = store, ledger, producer
+    def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer, fenced: bool = False) -> None:
+        """``fenced``: other masters may watch the same files, and only one of them queues each state of a file."""
+        self._store, self._ledger, self._producer, self._fenced = store, ledger, producer, fenced
 
     def known_sources(self) -> Mapping[str, Source]:
         """Returns all sources of the catalog, by name."""
@@ -99,8 +114,11 @@ class Intake:
                     self._store.catalog.register(source)
             offers = []
             for file.member, sniffed in found.logs.items():
-                scan, rows = self._scan_file(file, sniffed)
-                offers.append(self._offer_log(path, sniffed, scan, rows, again, waiting))
+                if begun := self._find_begun(file, sniffed):
+                    offers.append(self._offer_log(path, sniffed, begun, again, waiting))
+                scanned = self._scan_file(file, sniffed)
+                scan = scanned.scan
+                offers.append(self._offer_log(path, sniffed, scanned, again, waiting))
         if [*found.logs] != [""]:
             self._ledger.write_seen(_see_file(path, scan, "", ""))
         return _join_offers(path, offers, found.left_out)
@@ -109,12 +127,12 @@ class Intake:
         self,
         path: str,
         sniffed: SniffResult,
-        scan: FileScan,
-        rows: list[LedgerRow],
+        scanned: _ScannedLog,
         again: bool,
         waiting: Callable[[], Waiting] | None,
     ) -> Offer:
-        """Queues the items of one log in the file ``path``."""
+        """Queues the items of one log in the file ``path``. Raises ``LostTurn`` if another master does so."""
+        scan, rows = scanned.scan, scanned.rows
         items = items_of(scan, path, sniffed.feed, sniffed.header, secrets.token_hex(8))
         if again:
             items = (*self._earlier_items(items), *items)
@@ -124,20 +142,42 @@ class Intake:
             for item in items
             if again or self._must_be_queued(known.get(item.item_id), waiting)
         )
+        seen = _see_file(join_member(path, scan.member), scan, sniffed.feed, scan.file_id.hex(), scan.length)
+        turn = self._take_turn(scanned, seen) if self._fenced else None
         self._ledger.write_queued(queued, self._producer.topic)
         self._producer.send(queued)
-        log_path = join_member(path, scan.member)
-        self._ledger.write_seen(_see_file(log_path, scan, sniffed.feed, scan.file_id.hex(), scan.length))
+        if turn is None:
+            self._ledger.write_seen(seen)
+        else:
+            # If another master has taken this one for dead, it has queued the same items and knows more of the file.
+            self._ledger.swap_seen(turn, seen)
         sent = {item.item_id: item for item in queued}
         has_open = bool(queued) or any(row.state in OPEN_STATES for row in known.values())
         all_items = tuple(sent.get(i.item_id, i) for i in items)
         return Offer(path, all_items, queued, has_open, bool(scan.before), scan.damaged)
 
-    def refuse_file(self, path: str, size: int, mtime_ns: int, reason: str) -> None:
-        """Records that a file is in no known format, so that it is looked at again only when it changes."""
-        self._ledger.write_seen(
-            SeenFile(path, size, mtime_ns, "refused", time.time(), name_this_process(), reason=reason)
-        )
+    def _take_turn(self, scanned: _ScannedLog, seen: SeenFile) -> bytes:
+        """Records what is about to be queued of a log, and returns the ledger's cell that says so.
+
+        Raises ``LostTurn`` if another master has done so since the log was scanned.
+        """
+        scan = scanned.scan
+        begun = BegunQueueing(scan.file_id.hex(), scan.size, scan.split, seen.feed, secrets.token_hex(8))
+        # Until its items are queued the file counts as it was before, or as never seen.
+        known = scanned.seen or replace(seen, size=-1, file_id="", length=0)
+        cell = self._ledger.swap_seen(scanned.cell, replace(known, begun=begun))
+        if cell is None:
+            raise LostTurn(seen.path)
+        return cell
+
+    def refuse_file(self, path: str, state: tuple[int, int], reason: str, cell: bytes | None) -> None:
+        """Records that a file is in no known format, so that it is looked at again only when it changes.
+
+        ``state`` are its size and time of modification; ``cell`` is the ledger's of before: if that has changed,
+        another master knows more of the file.
+        """
+        now, by = time.time(), name_this_process()
+        self._ledger.swap_seen(cell, SeenFile(path, *state, "refused", now, by, reason=reason))
 
     def _must_be_queued(self, row: LedgerRow | None, waiting: Callable[[], Waiting] | None) -> bool:
         """Returns true for an item that nobody can read: it is neither done, nor in the queue with the file's path."""
@@ -155,20 +195,31 @@ class Intake:
         now = self._ledger.read_item(row.item)
         return now is None or now.state != "done"
 
-    def _scan_file(self, file: OpenLog, sniffed: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
-        """Returns the file's identity and ranges, and the ledger's rows of its items."""
-        feed, seen, mark = sniffed.feed, self._ledger.read_seen(name_log(file)), None
+    def _find_begun(self, file: OpenLog, sniffed: SniffResult) -> _ScannedLog | None:
+        """Returns the state of the log that a master has begun to queue and not ended; None if there is none."""
+        seen = self._ledger.read_seen(name_log(file))
+        if seen is None or seen.begun is None or seen.begun.feed != sniffed.feed:
+            return None
+        scanned = self._scan_file(file, sniffed, seen.begun)
+        return scanned if scanned.scan.file_id.hex() == seen.begun.file_id else None
+
+    def _scan_file(self, file: OpenLog, sniffed: SniffResult, begun: BegunQueueing | None = None) -> _ScannedLog:
+        """Returns the log's identity and ranges, or those of a part that another master has ``begun`` to queue."""
+        feed, mark, upto = sniffed.feed, None, begun.size if begun else None
+        seen, cell = self._ledger.read_seen_cell(name_log(file))
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
             mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length)
         split = WHOLE
-        if sniffed.splittable:
+        if begun is not None:
+            split = begun.split
+        elif sniffed.splittable:
             split = choose_item_bytes(self._store.settings, os.fstat(file.fileno()).st_size)
-        scan = scan_file(file, split, mark)
+        scan = scan_file(file, split, mark, upto=upto)
         rows = self._rows_of_file(scan.file_id, feed)
         like = next((row.item for row in rows if row.item), None)
         if like is not None and (like.split, like.base) != (scan.split, scan.base):
-            scan = scan_file(file, split, cut_like=like)
-        return scan, rows
+            scan = scan_file(file, split, cut_like=like, upto=upto)
+        return _ScannedLog(scan, rows, seen, cell)
 
     def _earlier_items(self, items: tuple[WorkItem, ...]) -> tuple[WorkItem, ...]:
         """Returns the items of the states that the file had before it grew, the oldest state first."""

@@ -20,7 +20,7 @@ from watchfloor.store.runtime.metrics_port import serve_metrics
 from watchfloor.store.store import Store
 
 from .folder_watcher import FolderWatcher
-from .intake import Intake
+from .intake import Intake, LostTurn
 from .requeue import requeue_lost_items
 from .settling import FileState, read_state
 
@@ -29,6 +29,8 @@ _TICK_SECONDS = 0.5
 _FIRST_WAIT, _LAST_WAIT = 1.0, 20.0
 TIDY_SECONDS = 600.0
 """The pause after which the master compares the topic with the ledger again."""
+TURN_SECONDS = 10.0
+"""The time that a master has to queue a file; then another one takes it for dead and queues the same items."""
 log = logging.getLogger("watchfloor.master")
 
 
@@ -71,6 +73,7 @@ class _Master:
         self._settings, self._watcher, self._stop, self._feed = settings, watcher, stop, feed
         self._metrics = metrics
         self._wait = _FIRST_WAIT
+        self._turns: dict[str, tuple[bytes, float]] = {}
 
     def run(self, folders: str) -> None:
         """Queues files until ``stop`` is set, with new connections after each failure of a server."""
@@ -83,7 +86,7 @@ class _Master:
                     producer = stack.enter_context(ItemProducer(self._settings))
                     how = "" if self._watcher.has_notices else " (by looking, without notices)"
                     log.info("watching %s%s", folders, how)
-                    self._queue_files(Intake(store, ledger, producer), ledger, producer)
+                    self._queue_files(Intake(store, ledger, producer, fenced=True), ledger, producer)
             except OperatorError as error:
                 log.error("%s; trying again in %.0f s", error, self._wait)
                 self._stop.wait(self._wait)
@@ -99,8 +102,8 @@ class _Master:
             for state in self._watcher.complete_files():
                 if self._stop.is_set():
                     return
-                self._queue_file(intake, ledger, state)
-                self._watcher.take(state)
+                if self._queue_file(intake, ledger, state):
+                    self._watcher.take(state)
                 self._wait = _FIRST_WAIT
             self._stop.wait(_TICK_SECONDS)
 
@@ -111,25 +114,39 @@ class _Master:
             log.warning("the queue had lost %d work items that the ledger calls queued; they are queued again", lost)
         trim_topic(self._settings)
 
-    def _queue_file(self, intake: Intake, ledger: Ledger, state: FileState) -> None:
-        """Queues a complete file, or records the reason for refusing it.
+    def _is_others(self, path: str, cell: bytes, clock: float) -> bool:
+        """Returns whether another master is queueing a file, as it began ``TURN_SECONDS`` ago at most."""
+        known, since = self._turns.get(path, (b"", clock))
+        since = since if known == cell else clock
+        self._turns[path] = (cell, since)
+        return clock - since < TURN_SECONDS
 
-        A file that the ledger has seen in this state is left alone.
+    def _queue_file(self, intake: Intake, ledger: Ledger, state: FileState) -> bool:
+        """Queues a complete file, or records the reason for refusing it; false if it is to be looked at again.
+
+        A file that the ledger has seen in this state is left alone, and so is one that another master is queueing.
         """
-        seen = ledger.read_seen(state.path)
-        if seen is not None and (seen.size, seen.mtime_ns) == (state.size, state.mtime_ns):
-            return
+        seen, cell = ledger.read_seen_cell(state.path)
+        if seen is not None and cell is not None and seen.begun is not None:
+            if self._is_others(state.path, cell, time.monotonic()):
+                return False
+        elif seen is not None and (seen.size, seen.mtime_ns) == (state.size, state.mtime_ns):
+            return True
+        self._turns.pop(state.path, None)
         try:
             offer = intake.offer_file(state.path, self._feed)
+        except LostTurn:
+            log.info("%s: another master queues it", show_path(state.path))
+            return False
         except UserError as error:
             now = read_state(state.path)
             if now is None:
                 log.info("%s: gone before it was queued", show_path(state.path))
             elif (now.size, now.mtime_ns) == (state.size, state.mtime_ns):
                 log.warning("refused: %s", error)
-                intake.refuse_file(state.path, state.size, state.mtime_ns, str(error))
+                intake.refuse_file(state.path, (state.size, state.mtime_ns), str(error), cell)
                 self._metrics.files.labels("refused").inc()
-            return
+            return True
         for reason in offer.left_out:
             log.warning("left out: %s", reason)
         self._metrics.files.labels("queued" if offer.queued else "known").inc()
@@ -140,3 +157,4 @@ class _Master:
             log.info("%s: queued, %s%d items of %d bytes", show_path(state.path), what, len(offer.queued), offer.bytes)
         else:
             log.info("%s: its content was queued before", show_path(state.path))
+        return True

@@ -135,8 +135,25 @@ class LedgerRow:
 
 
 @dataclass(frozen=True)
+class BegunQueueing:
+    """A state of a file whose items a master is about to queue: its first ``size`` bytes, cut by ``split``.
+
+    ``turn`` is a random name of the act.
+    """
+
+    file_id: str
+    size: int
+    split: int
+    feed: str
+    turn: str
+
+
+@dataclass(frozen=True)
 class SeenFile:
-    """A path as the master or a load has last seen it: ``state`` is queued or refused (with the reason)."""
+    """A path as the master or a load has last seen it: ``state`` is queued or refused (with the reason).
+
+    ``begun`` is what a master has begun to queue since, and has not ended, or has died in.
+    """
 
     path: str
     size: int
@@ -148,6 +165,7 @@ class SeenFile:
     feed: str = ""
     file_id: str = ""
     length: int = 0
+    begun: BegunQueueing | None = None
 
 
 class Ledger:
@@ -182,7 +200,12 @@ class Ledger:
 
     def read_seen(self, path: str) -> SeenFile | None:
         """Returns the state in which a path was last seen; None if it was never seen."""
-        return _seen_file(read_row(self._store, self._table, _path_key(path)))
+        return self.read_seen_cell(path)[0]
+
+    def read_seen_cell(self, path: str) -> tuple[SeenFile | None, bytes | None]:
+        """Returns the state in which a path was last seen, and the cell that says so, for ``swap_seen``."""
+        cells = read_row(self._store, self._table, _path_key(path))
+        return _seen_file(cells), cells.get("seen")
 
     def write_queued(self, items: Iterable[WorkItem], topic: str) -> None:
         """Records that items are about to be queued on ``topic``. Workers take no item that the ledger lacks."""
@@ -209,14 +232,14 @@ class Ledger:
         self._write_cells([(item_key(item), "end", orjson.dumps(end))])
 
     def write_seen(self, seen: SeenFile) -> None:
-        # The row holds the path, whose bytes need not be UTF-8.
-        fields = {**vars(seen), "path": "", "reason": _make_encodable(seen.reason)}
-        self._write_cells(
-            [
-                (_path_key(seen.path), "seen", orjson.dumps(fields)),
-                (_path_key(seen.path), "path", os.fsencode(seen.path)),
-            ]
-        )
+        self._write_cells([(_path_key(seen.path), "seen", _dump_seen(seen)), _path_cell(seen)])
+
+    def swap_seen(self, expected: bytes | None, seen: SeenFile) -> bytes | None:
+        """Writes the state of a path if the stored cell is still ``expected``. Returns the new cell; None if not."""
+        if expected is None:
+            self._write_cells([_path_cell(seen)])
+        cell = _dump_seen(seen)
+        return cell if self._store.swap(self._table, (_path_key(seen.path), b"", b"seen"), expected, cell) else None
 
     def delete_items(self, items: Iterable[WorkItem]) -> None:
         """Deletes the rows of items and of their files, as if they had never come."""
@@ -287,7 +310,19 @@ def _item_rows(found: Iterator[tuple[bytes, Cells]]) -> Iterator[LedgerRow]:
 
 def _seen_file(cells: Cells) -> SeenFile | None:
     fields = _read_json(cells, "seen")
-    return SeenFile(**{**fields, "path": os.fsdecode(cells.get("path", b""))}) if fields else None
+    if not fields:
+        return None
+    begun = BegunQueueing(**value) if (value := fields.get("begun")) else None
+    return SeenFile(**{**fields, "path": os.fsdecode(cells.get("path", b"")), "begun": begun})
+
+
+def _dump_seen(seen: SeenFile) -> bytes:
+    return orjson.dumps({**vars(seen), "path": "", "reason": _make_encodable(seen.reason)})
+
+
+def _path_cell(seen: SeenFile) -> tuple[bytes, str, bytes]:
+    # A path's bytes need not be UTF-8, so JSON cannot hold it.
+    return _path_key(seen.path), "path", os.fsencode(seen.path)
 
 
 def _read_json(cells: Cells, qualifier: str) -> dict[str, Any] | None:
