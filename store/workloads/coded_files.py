@@ -55,23 +55,20 @@ def await_missing_parts(settings: Settings, folders: Sequence[str], limit: int) 
 
     Raises ``StoreError`` if they lack none after ``limit`` seconds.
     """
-    return int(_await_parts(settings, folders, limit, is_lacking=True)["missing"])
+    return _await_parts(settings, folders, limit, is_lacking=True)
 
 
 def count_missing_parts(settings: Settings, folders: Sequence[str]) -> int:
     """Returns how many replicas or coded parts the files in the folders lack now. Raises ``StoreError``."""
-    return int(_await_parts(settings, folders, 0, is_lacking=True)["missing"])
+    return _await_parts(settings, folders, 0, is_lacking=True)
 
 
-def await_all_parts(settings: Settings, folders: Sequence[str], limit: int) -> float:
-    """Waits until no file in the folders lacks a part, and returns the seconds of this.
-
-    Raises ``StoreError`` if parts are missing after ``limit`` seconds.
-    """
-    return float(_await_parts(settings, folders, limit, is_lacking=False)["seconds"])
+def await_all_parts(settings: Settings, folders: Sequence[str], limit: int) -> None:
+    """Waits until no file in the folders lacks a part. Raises ``StoreError`` if one does after ``limit`` seconds."""
+    _await_parts(settings, folders, limit, is_lacking=False)
 
 
-def _await_parts(settings: Settings, folders: Sequence[str], limit: int, *, is_lacking: bool) -> dict[str, float]:
+def _await_parts(settings: Settings, folders: Sequence[str], limit: int, *, is_lacking: bool) -> int:
     options = {"folders": list(folders), "lacking": is_lacking, "limit": limit}
     (record,) = run_client(settings, "hdfs.AwaitParts", options)
-    return record
+    return int(record["missing"])

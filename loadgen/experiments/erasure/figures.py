@@ -45,7 +45,7 @@ DISK = Metric(
     "included / rows", better="lower", exact=True, title="disk used by a row",
 )  # fmt: skip
 REPAIR = Metric(
-    "erasure_repair_seconds", "s", "from the return of two DataNodes with empty disks until no file lacks a part",
+    "erasure_repair_seconds", "s", "from the start of two DataNodes with empty disks until no file lacks a part",
     title="time of the repair",
 )  # fmt: skip
 METRICS = (LOOKUP, FILE_WRITE, FILE_READ, BULK_WRITE, DISK, REPAIR)

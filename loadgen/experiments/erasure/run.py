@@ -10,6 +10,7 @@ It follows E. Seidl, "Using HDFS Erasure Coding with Accumulo", 2019. The stack 
 from __future__ import annotations
 
 import shutil
+import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
@@ -159,6 +160,7 @@ def _read_all(
             for count in counts:
                 read = read_files(settings, f"{_FOLDER}/{policy}-{count}")
                 turns.file_reads[policy, str(count), state].append(read.megabytes_per_second)
+                print_progress(f"{policy}, {count} at once, {state}: {read.megabytes_per_second:,.0f} MB/s read")
 
 
 def _kill_datanodes(settings: Settings, folders: Sequence[str]) -> None:
@@ -177,11 +179,13 @@ def _kill_datanodes(settings: Settings, folders: Sequence[str]) -> None:
 
 
 def _repair(settings: Settings, folders: Sequence[str]) -> float:
-    """Starts the two DataNodes with empty disks; returns the seconds until no file lacks a part."""
+    """Starts the two DataNodes with empty disks; returns the seconds from then until no file lacks a part."""
     for name in _LOST:
         shutil.rmtree(settings.home / "data/hdfs" / name, ignore_errors=True)
+    began = time.monotonic()
     start_stack(settings)
-    seconds = await_all_parts(settings, folders, _REPAIR_SECONDS)
+    await_all_parts(settings, folders, _REPAIR_SECONDS)
+    seconds = time.monotonic() - began
     print_progress(f"all parts are there again after {seconds:,.1f} s")
     return seconds
 
