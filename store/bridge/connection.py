@@ -65,11 +65,14 @@ class Connection(JavaResource):
 
 
 def find_files_user(settings: Settings) -> KerberosCredentials | None:
-    """Returns the principal that opens the store's files in HDFS; None if the ingest user is none."""
-    principal = settings.find_principal("ingest")
-    if "@" not in principal:
+    """Returns the principal that opens the store's files in HDFS; None if the ingest user is none.
+
+    A user with a password in Accumulo may have a keytab for HDFS alone: it is then a principal of the default realm.
+    """
+    principal, keytab = settings.find_principal("ingest"), settings.keytab_file("ingest")
+    if "@" not in principal and keytab is None:
         return None
-    return KerberosCredentials(principal, settings.keytab_file("ingest"), settings.kerberos_file)
+    return KerberosCredentials(principal, keytab, settings.kerberos_file)
 
 
 def is_memory_short() -> bool:

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from cluster_bed import Bed
 from host_network import NetworkRefusedError
+from missing import require_kerberos
 
 
 @pytest.fixture(scope="session")
 def bed() -> Iterator[Bed]:
     """A cluster at work, with a source of known events. Tests skip where hosts cannot be built."""
+    require_kerberos()
     folder = Path(tempfile.mkdtemp(prefix="watchfloor-test-"))
     made = Bed(folder)
     try:

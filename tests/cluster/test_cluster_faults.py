@@ -12,9 +12,10 @@ from contextlib import AbstractContextManager, nullcontext
 import pytest
 from cluster import CLIENT, DATA, HEAD, WORK
 from cluster_bed import BASE, BASE_LINES, CONNECT_SECONDS, REQUEST_SECONDS, SCAN_SECONDS, Bed
+from cluster_hdfs import NAMENODE_PORT
 
-pytestmark = [pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(600)]
-LINES = 20_000
+pytestmark = [pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(900)]
+LINES = 60_000
 Fault = Callable[[Bed], AbstractContextManager[None]]
 OTHERS = (HEAD, "data2", "data3", "work2", CLIENT)
 FAULTS: dict[str, tuple[Fault, float]] = {
@@ -22,6 +23,11 @@ FAULTS: dict[str, tuple[Fault, float]] = {
     "worker_link": (lambda bed: bed.network.without_link("work1"), 20),
     "halves": (lambda bed: bed.network.partition(("data1", "work1"), OTHERS), 30),
     "slow_server": (lambda bed: bed.network.slow_link("data2", "2mbit"), 20),
+    "no_namenode": (lambda bed: bed.network.partition(("data1",), (HEAD,), NAMENODE_PORT), 30),
+    "head_link": (lambda bed: bed.network.without_link(HEAD), 30),
+    "service_link": (lambda bed: bed.network.without_link("work2"), 20),
+    "paused_worker": (lambda bed: bed.network.paused("work1"), 60),
+    "paused_server": (lambda bed: bed.network.paused("data3"), 60),
 }
 
 
@@ -36,8 +42,21 @@ def test_a_host_dies(bed: Bed, host: str) -> None:
     bed.run_fault(f"dead_{host}", LINES, nullcontext, 15, lambda: bed.network.kill_host(host))
 
 
+def test_a_host_dies_with_its_disk(bed: Bed) -> None:
+    bed.run_fault("lost_disk", LINES, nullcontext, 25, lambda: bed.lose_disk("data1"))
+
+
+def test_a_host_dies_with_its_disk_as_files_are_imported(bed: Bed) -> None:
+    bed.use_mode("bulk")
+    try:
+        bed.run_fault("bulk_lost_disk", LINES, nullcontext, 25, lambda: bed.lose_disk("data2"))
+    finally:
+        bed.use_mode("live")
+
+
 def test_a_client_that_does_not_reach_a_server_is_told_so(bed: Bed) -> None:
     """ZooKeeper and the manager reach the server, so nobody takes over from it: the client cannot get its answer."""
+    time.sleep(2)
     bed.revive()
     command = bed.cluster.command("query", BASE, "--columns", "id", "--format", "ndjson")
     with bed.network.partition((CLIENT,), (DATA[1],)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -52,6 +53,8 @@ class FaultReport:
     longest_answer: float
     failed: int
     whole: int
+    started_again: tuple[str, ...]
+    """The processes that had ended, by name and host."""
 
 
 class Bed:
@@ -61,6 +64,8 @@ class Bed:
         self.cluster = Cluster(folder)
         self.network = self.cluster.network
         self._folder = folder
+        self._mode = "live"
+        self._started: list[tuple[str, str]] = []
 
     def start(self) -> None:
         """Raises ``NetworkRefusedError`` where hosts cannot be built."""
@@ -70,7 +75,7 @@ class Bed:
         address = self.network.addresses[WORK[1]]
         self.cluster.keep_command(WORK[1], "serve", "--host", address, "--port", str(SERVICE_PORT))
         self.add_source(BASE)
-        self.finish_load(self.start_load(BASE, BASE_LINES), BASE_LINES)
+        self.finish_load(self.start_load(BASE, BASE_LINES))
 
     def add_source(self, name: str) -> None:
         """Makes a source, with a shard for each tablet server at least."""
@@ -100,11 +105,13 @@ class Bed:
                 event = {"ts": start + 7 * n, "host": f"h{n % 5}", "id": n, "text": f"{n:07d}" * 6}
                 out.write(json.dumps(event) + "\n")
             out.write('{"ts": no time}\n' * _BAD_LINES)
-        return self.cluster.start_command(CLIENT, f"load-{source}", "load", str(file), "--source", source)
+        options = ("--source", source, "--mode", self._mode)
+        return self.cluster.start_command(CLIENT, f"load-{source}", "load", str(file), *options)
 
-    def finish_load(self, load: subprocess.Popen[bytes], lines: int, seconds: float = 240) -> None:
+    def finish_load(self, load: subprocess.Popen[bytes], seconds: float = 240) -> None:
         """Returns when a load has ended as it must: with its bad lines in quarantine, and nothing failed."""
-        assert load.wait(seconds) == 1, "a load of a file with bad lines ends with 1"
+        self._await(lambda: load.poll() is not None, seconds, "the end of a load")
+        assert load.returncode == 1, "a load of a file with bad lines ends with 1"
 
     def check_exactly_once(self, source: str, lines: int) -> None:
         """Every event of every line is there once, in rows and in counts; ledger and quarantine tell the same."""
@@ -132,23 +139,24 @@ class Bed:
         """Loads a file into a new source, and holds a fault for ``seconds`` in its midst, while questions are asked.
 
         ``within`` is called during the fault. Every answer was whole or said that it was not, in bounded time; the last
-        one was whole; and the load is right.
+        one was whole; and the load, which was under way when the fault came, is right.
         """
         source = f"bed.{name}"
+        first = len(self._started)
         self.add_source(source)
         with self._asking() as answers:
             wait_until(lambda: any(answer.is_whole for answer in answers()), 60, "a first answer")
             load = self.start_load(source, lines)
             began = time.monotonic()
-            wait_until(lambda: self._has_queued(source), 60, "the first items")
+            wait_until(lambda: self._is_under_way(source), 60, "the first line of a load's progress")
+            assert load.poll() is None, "the load ended before the fault: it needs more lines"
             with fault():
                 struck = time.monotonic()
                 within()
                 time.sleep(max(0.0, struck + seconds - time.monotonic()))
-            self.revive()
-            self.finish_load(load, lines)
+            self.finish_load(load)
             loaded = time.monotonic()
-            wait_until(lambda: answers()[-1].is_whole and answers()[-1].began > loaded, 90, "a whole answer")
+            self._await(lambda: answers()[-1].is_whole and answers()[-1].began > loaded, 90, "a whole answer")
             seen = [answer for answer in answers() if answer.began + answer.seconds > struck]
         self._check_answers(seen)
         self.check_exactly_once(source, lines)
@@ -159,21 +167,50 @@ class Bed:
             longest_answer=max(answer.seconds for answer in seen),
             failed=sum(not answer.is_whole for answer in seen),
             whole=len(whole),
+            started_again=tuple(f"{name} on {host}" for host, name in self._started[first:]),
         )
-        print(f"{name}: {report}")
+        print(f"{name}: {report}", [answer for answer in seen if not answer.is_whole])
+        self._check_logs()
         return report
 
     def revive(self) -> None:
         """Starts again the servers and workers that have ended, as systemd does on a real host."""
-        time.sleep(2)
-        self.cluster.start_ended()
+        self._started += self.cluster.start_ended()
+
+    def _await(self, true: Callable[[], bool], seconds: float, what: str) -> None:
+        """Waits as ``wait_until`` does, and starts again meanwhile what has ended."""
+
+        def is_true() -> bool:
+            self.revive()
+            return true()
+
+        wait_until(is_true, seconds, what)
+
+    def use_mode(self, mode: str) -> None:
+        """Has workers of a mode run, instead of the ones that do, and loads use it."""
+        self._mode = mode
+        for host in WORK:
+            self.cluster.end_command(host, "worker")
+            self.cluster.keep_command(host, "worker", "--workers", "1", "--mode", mode)
+
+    def lose_disk(self, host: str) -> None:
+        """Kills a host and removes what its DataNode has stored. Fails if it had stored nothing."""
+        self.network.kill_host(host)
+        disk = self.cluster.hdfs.disk(host)
+        assert any(disk.rglob("blk_*")), f"no blocks on {host}"
+        shutil.rmtree(disk)
 
     def close(self) -> None:
         self.cluster.close()
 
-    def _has_queued(self, source: str) -> bool:
+    def _is_under_way(self, source: str) -> bool:
         log = self.cluster.log(CLIENT, f"load-{source}")
         return log.exists() and log.stat().st_size > 0
+
+    def _check_logs(self) -> None:
+        """Fails if a process of Watchfloor printed a traceback."""
+        for log in (self._folder / "log").glob("*.out"):
+            assert "Traceback" not in log.read_text(errors="replace"), log.read_text(errors="replace")[-4000:]
 
     def _check_answers(self, answers: list[Answer]) -> None:
         """Fails if an answer was cut short without saying so, or took longer than the time-outs allow."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from watchfloor.store.runtime.core_site import CORE_SITE
+from cluster_kerberos import INGEST_USER, REALM, ClusterKerberos
+
 from watchfloor.store.runtime.private_files import make_private_folder, write_private
 from watchfloor.store.stack.servers.configuration import LOGGING
 
 INSTANCE = "testbed"
 ZOOKEEPER, KAFKA, CONTROLLER = 2181, 9092, 9093
-SECRETS = ("root", "query", "kafka", "zookeeper-server", "zookeeper-client", "queue", "instance")
+SECRETS = ("root", "query", "kafka", "zookeeper-server", "zookeeper-client", "queue", "instance", "kdc")
 _MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -26,24 +27,23 @@ class ClusterFiles:
     def secret(self, name: str) -> Path:
         return self.folder / "secret" / name
 
-    def write(self) -> None:
-        """Draws the secrets, and writes what servers read."""
+    def write(self, volume: str) -> None:
+        """Draws the secrets, and writes what servers but those of HDFS read. ``volume`` is Accumulo's."""
         for name in ("secret", "conf", "log", "tmp", "data"):
             make_private_folder(self.folder / name)
         for name in SECRETS:
             write_private(self.secret(name), secrets.token_hex(32))
         conf = self.folder / "conf"
-        write_private(conf / "core-site.xml", CORE_SITE)
         write_private(conf / "log4j2.properties", LOGGING)
         write_private(conf / "zoo.cfg", _format(self._zookeeper()))
         write_private(conf / "kafka.properties", _format(self._kafka()))
-        write_private(conf / "accumulo.properties", _format(self._accumulo()))
+        write_private(conf / "accumulo.properties", _format(self._accumulo(volume)))
         write_private(conf / "login", self._login())
         write_private(conf / "accumulo-client.properties", _format(self._client()))
         accounts = f"--add-scram\nSCRAM-SHA-512=[name=kafka,password={self.secret('kafka').read_text()}]\n"
         write_private(self.secret("kafka-accounts"), accounts)
 
-    def write_client(self, host: str) -> Path:
+    def write_client(self, host: str, kerberos: ClusterKerberos) -> Path:
         """Writes the settings of a host that runs parts of Watchfloor, and returns its folder."""
         home = self.folder / "hosts" / host
         make_private_folder(home)
@@ -55,7 +55,11 @@ class ClusterFiles:
             "kafka_user": "kafka",
             "kafka_password": self.secret("kafka"),
             "kafka_protocol": "SASL_PLAINTEXT",
+            "ingest_user": INGEST_USER,
             "ingest_password": self.secret("root"),
+            "ingest_keytab": kerberos.keytab("ingest"),
+            "kerberos_config": kerberos.config,
+            "hadoop_conf": self.folder / "conf",
             "query_user": "query",
             "query_password": self.secret("query"),
             "queue_key": self.secret("queue"),
@@ -120,13 +124,15 @@ class ClusterFiles:
             "share.coordinator.state.topic.min.isr": 1,
         }
 
-    def _accumulo(self) -> dict[str, object]:
+    def _accumulo(self, volume: str) -> dict[str, object]:
         return {
-            "instance.volumes": f"file://{self.folder}/data/accumulo",
+            "instance.volumes": volume,
+            "general.kerberos.principal": f"accumulo/_HOST@{REALM}",
+            "general.kerberos.keytab": self.secret("accumulo.keytab"),
             "instance.zookeeper.host": f"{self._head}:{ZOOKEEPER}",
             "instance.zookeeper.timeout": "8s",
             "instance.secret": self.secret("instance").read_text(),
-            "manager.wal.closer.implementation": "watchfloor.stack.files.LocalLogCloser",
+            "manager.lease.recovery.interval": "1s",
             "manager.recovery.delay": "500ms",
             "manager.recovery.wal.cache.time": "500ms",
             "manager.tablet.watcher.interval": "5s",

@@ -60,14 +60,18 @@ class Network:
             self.mend_link(host)
 
     @contextmanager
-    def partition(self, some: Iterable[str], others: Iterable[str]) -> Iterator[None]:
-        """Within the block no packet passes between the two groups; nobody is told so."""
+    def partition(self, some: Iterable[str], others: Iterable[str], port: int | None = None) -> Iterator[None]:
+        """Within the block no packet passes between the two groups; nobody is told so.
+
+        With ``port`` those alone are dropped by which ``some`` speak to that port of ``others``.
+        """
         spaces = [self.space(host) for host in some]
         far = ", ".join(self.addresses[host] for host in others)
+        answer, request = ("", "") if port is None else (f"tcp sport {port} ", f"tcp dport {port} ")
         rules = (
             "table inet cut {\n"
-            f"chain from {{\ntype filter hook input priority 0;\nip saddr {{ {far} }} drop;\n}}\n"
-            f"chain to {{\ntype filter hook output priority 0;\nip daddr {{ {far} }} drop;\n}}\n}}"
+            f"chain from {{\ntype filter hook input priority 0;\nip saddr {{ {far} }} {answer}drop;\n}}\n"
+            f"chain to {{\ntype filter hook output priority 0;\nip daddr {{ {far} }} {request}drop;\n}}\n}}"
         )
         for space in spaces:
             _run("ip", "netns", "exec", space, "nft", rules)
@@ -89,6 +93,15 @@ class Network:
         finally:
             for space, device in ends:
                 _run("tc", "-n", space, "qdisc", "del", "dev", device, "root")
+
+    @contextmanager
+    def paused(self, host: str) -> Iterator[None]:
+        """Within the block every process on a host stands still, as in a virtual machine that is moved."""
+        _signal_processes(self.space(host), signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            _signal_processes(self.space(host), signal.SIGCONT)
 
     def kill_host(self, host: str) -> None:
         """Kills every process on a host at once, as a power cut does."""
@@ -151,14 +164,18 @@ def _remove_space(space: str) -> None:
 def _kill_processes(space: str) -> None:
     """Kills the processes of a namespace, and returns when none is left."""
     until = time.monotonic() + 10
-    while True:
-        listed = subprocess.run(["ip", "netns", "pids", space], capture_output=True, text=True, check=False).stdout
-        if not listed.split() or time.monotonic() > until:
-            return
-        for pid in listed.split():
-            with suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+    while _signal_processes(space, signal.SIGKILL) and time.monotonic() < until:
         time.sleep(0.05)
+
+
+def _signal_processes(space: str, number: signal.Signals) -> list[int]:
+    """Sends a signal to the processes of a namespace, and returns their numbers."""
+    listed = subprocess.run(["ip", "netns", "pids", space], capture_output=True, text=True, check=False).stdout
+    pids = [int(pid) for pid in listed.split()]
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+    return pids
 
 
 def _read_start(pid: int) -> int:
