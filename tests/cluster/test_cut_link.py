@@ -19,4 +19,4 @@ def test_the_state_of_the_cluster_is_shown(bed: Bed) -> None:
 
 def test_a_tablet_server_is_cut_off(bed: Bed) -> None:
     report = bed.run_fault("cut", 40_000, lambda: bed.network.without_link("data1"), 15)
-    assert report.until_answer < 60
+    assert report.without_answer < 60

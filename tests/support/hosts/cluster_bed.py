@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from cluster import CLIENT, DATA, WORK, Cluster, wait_until
@@ -46,9 +47,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class FaultReport:
-    """The seconds of one fault: until an answer was whole again, counted from its begin, and of the whole load."""
+    """The seconds of one fault: the longest without a whole answer, and of the whole load."""
 
-    until_answer: float
+    without_answer: float
     load_seconds: float
     longest_answer: float
     failed: int
@@ -148,7 +149,7 @@ class Bed:
             wait_until(lambda: any(answer.is_whole for answer in answers()), 60, "a first answer")
             load = self.start_load(source, lines)
             began = time.monotonic()
-            wait_until(lambda: self._is_under_way(source), 60, "the first line of a load's progress")
+            wait_until(lambda: self._is_under_way(source), 60, "the first item of a load")
             assert load.poll() is None, "the load ended before the fault: it needs more lines"
             with fault():
                 struck = time.monotonic()
@@ -161,8 +162,9 @@ class Bed:
         self._check_answers(seen)
         self.check_exactly_once(source, lines)
         whole = [answer for answer in seen if answer.is_whole and answer.began > struck]
+        ends = [struck, *(answer.began + answer.seconds for answer in whole)]
         report = FaultReport(
-            until_answer=whole[0].began + whole[0].seconds - struck,
+            without_answer=max(after - before for before, after in pairwise(ends)),
             load_seconds=loaded - began,
             longest_answer=max(answer.seconds for answer in seen),
             failed=sum(not answer.is_whole for answer in seen),
@@ -204,8 +206,9 @@ class Bed:
         self.cluster.close()
 
     def _is_under_way(self, source: str) -> bool:
-        log = self.cluster.log(CLIENT, f"load-{source}")
-        return log.exists() and log.stat().st_size > 0
+        """Returns whether a worker on a host has done a first item of a source's file."""
+        logs = [self.cluster.log(host, "worker") for host in WORK]
+        return any(f"{source}.log [" in log.read_text(errors="replace") for log in logs)
 
     def _check_logs(self) -> None:
         """Fails if a process of Watchfloor printed a traceback."""
