@@ -26,8 +26,6 @@ FAULTS: dict[str, tuple[Fault, float]] = {
     "no_namenode": (lambda bed: bed.network.partition(("data1",), (HEAD,), NAMENODE_PORT), 30),
     "head_link": (lambda bed: bed.network.without_link(HEAD), 30),
     "service_link": (lambda bed: bed.network.without_link("work2"), 20),
-    "paused_worker": (lambda bed: bed.network.paused("work1"), 60),
-    "paused_server": (lambda bed: bed.network.paused("data3"), 60),
 }
 
 
@@ -44,14 +42,6 @@ def test_a_host_dies(bed: Bed, host: str) -> None:
 
 def test_a_host_dies_with_its_disk(bed: Bed) -> None:
     bed.run_fault("lost_disk", LINES, nullcontext, 25, lambda: bed.lose_disk("data1"))
-
-
-def test_a_host_dies_with_its_disk_as_files_are_imported(bed: Bed) -> None:
-    bed.use_mode("bulk")
-    try:
-        bed.run_fault("bulk_lost_disk", LINES, nullcontext, 25, lambda: bed.lose_disk("data2"))
-    finally:
-        bed.use_mode("live")
 
 
 def test_a_client_that_does_not_reach_a_server_is_told_so(bed: Bed) -> None:

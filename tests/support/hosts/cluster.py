@@ -81,12 +81,6 @@ class Cluster:
         """Starts a ``watchfloor`` command on a host, which ``start_ended`` starts again."""
         self._keep(host, arguments[0], lambda: self.start_command(host, arguments[0], *arguments))
 
-    def end_command(self, host: str, name: str) -> None:
-        """Ends a command that ``keep_command`` has started, as an operator does."""
-        process = self._running.pop((host, name))
-        process.terminate()
-        process.wait(60)
-
     def start_ended(self) -> list[tuple[str, str]]:
         """Starts again the processes that have ended, as systemd does on a host, and returns their hosts and names."""
         ended = [key for key, process in self._running.items() if process.poll() is not None]

@@ -65,7 +65,6 @@ class Bed:
         self.cluster = Cluster(folder)
         self.network = self.cluster.network
         self._folder = folder
-        self._mode = "live"
         self._started: list[tuple[str, str]] = []
 
     def start(self) -> None:
@@ -106,8 +105,7 @@ class Bed:
                 event = {"ts": start + 7 * n, "host": f"h{n % 5}", "id": n, "text": f"{n:07d}" * 6}
                 out.write(json.dumps(event) + "\n")
             out.write('{"ts": no time}\n' * _BAD_LINES)
-        options = ("--source", source, "--mode", self._mode)
-        return self.cluster.start_command(CLIENT, f"load-{source}", "load", str(file), *options)
+        return self.cluster.start_command(CLIENT, f"load-{source}", "load", str(file), "--source", source)
 
     def finish_load(self, load: subprocess.Popen[bytes], seconds: float = 240) -> None:
         """Returns when a load has ended as it must: with its bad lines in quarantine, and nothing failed."""
@@ -187,13 +185,6 @@ class Bed:
             return true()
 
         wait_until(is_true, seconds, what)
-
-    def use_mode(self, mode: str) -> None:
-        """Has workers of a mode run, instead of the ones that do, and loads use it."""
-        self._mode = mode
-        for host in WORK:
-            self.cluster.end_command(host, "worker")
-            self.cluster.keep_command(host, "worker", "--workers", "1", "--mode", mode)
 
     def lose_disk(self, host: str) -> None:
         """Kills a host and removes what its DataNode has stored. Fails if it had stored nothing."""

@@ -94,15 +94,6 @@ class Network:
             for space, device in ends:
                 _run("tc", "-n", space, "qdisc", "del", "dev", device, "root")
 
-    @contextmanager
-    def paused(self, host: str) -> Iterator[None]:
-        """Within the block every process on a host stands still, as in a virtual machine that is moved."""
-        _signal_processes(self.space(host), signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            _signal_processes(self.space(host), signal.SIGCONT)
-
     def kill_host(self, host: str) -> None:
         """Kills every process on a host at once, as a power cut does."""
         _kill_processes(self.space(host))
