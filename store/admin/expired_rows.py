@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jpype
 
+from watchfloor.store.bridge.call import to_java_bytes
 from watchfloor.store.bridge.connection import Connection
+from watchfloor.store.encoding.keys import reverse_time, shard_names
 
 from .tables import call_for_each
 
 _FILTER, _PRIORITY = "watchfloor.retention.ExpiredFilter", 40
+RowRange = tuple[bytes | None, bytes | None]
+"""Rows after the first and up to the second, as tablets have them; None is the table's begin or end."""
+
+
+def remove_expired_events(connection: Connection, table: str, shards: int, kept_from: int) -> None:
+    """Writes the tablets of an event table anew that have expired events, without these.
+
+    The expired events of a shard are the last of its rows. So of a table with several tablets a shard only the oldest
+    are written. ``kept_from`` is the time (µs) from which on events are kept.
+    """
+    splits = [bytes(split.copyBytes()) for split in connection.client.tableOperations().listSplits(table)]
+    options = {"table": "events", "from": str(kept_from)}
+    # Accumulo runs one compaction with a filter at a time on a table.
+    for rows in find_expired_tablets(splits, shards, kept_from):
+        _compact(connection, table, options, rows)
+
+
+def find_expired_tablets(splits: Sequence[bytes], shards: int, kept_from: int) -> list[RowRange]:
+    """Returns the tablets that may have events before ``kept_from`` (µs); neighbours are one range.
+
+    ``splits`` are the rows with which all tablets but the last end, ascending.
+    """
+    tails = [(name + reverse_time(kept_from - 1), name[:-1] + bytes([name[-1] + 1])) for name in shard_names(shards)]
+    found: list[RowRange] = []
+    for before, last in zip([None, *splits], [*splits, None], strict=True):
+        if any((last is None or last >= first) and (before is None or before < end) for first, end in tails):
+            if found and found[-1][1] == before:
+                found[-1] = (found[-1][0], last)
+            else:
+                found.append((before, last))
+    return found
 
 
 def remove_expired_rows(connection: Connection, options: Mapping[str, Mapping[str, str]]) -> None:
@@ -18,18 +52,23 @@ def remove_expired_rows(connection: Connection, options: Mapping[str, Mapping[st
 
     ``options`` are those of Java's ``ExpiredFilter`` by table. Files of which nothing is left are not written.
     """
-    operations = connection.client.tableOperations()
+    call_for_each(list(options), lambda table: _compact(connection, table, options[table], (None, None)))
 
-    def compact(table: str) -> None:
-        setting = jpype.JClass("org.apache.accumulo.core.client.IteratorSetting")(_PRIORITY, "expired", _FILTER)
-        for name, value in options[table].items():
-            setting.addOption(name, value)
-        config = jpype.JClass("org.apache.accumulo.core.client.admin.CompactionConfig")()
-        settings = jpype.JClass("java.util.ArrayList")()
-        settings.add(setting)
-        operations.compact(table, config.setFlush(True).setWait(True).setIterators(settings))
 
-    call_for_each(list(options), compact)
+def _compact(connection: Connection, table: str, options: Mapping[str, str], rows: RowRange) -> None:
+    setting = jpype.JClass("org.apache.accumulo.core.client.IteratorSetting")(_PRIORITY, "expired", _FILTER)
+    for name, value in options.items():
+        setting.addOption(name, value)
+    settings = jpype.JClass("java.util.ArrayList")()
+    settings.add(setting)
+    config = jpype.JClass("org.apache.accumulo.core.client.admin.CompactionConfig")()
+    config = config.setStartRow(_to_text(rows[0])).setEndRow(_to_text(rows[1]))
+    config = config.setFlush(True).setWait(True).setIterators(settings)
+    connection.client.tableOperations().compact(table, config)
+
+
+def _to_text(row: bytes | None) -> Any:
+    return None if row is None else jpype.JClass("org.apache.hadoop.io.Text")(to_java_bytes(row))
 
 
 def read_table_bytes(connection: Connection, tables: Sequence[str]) -> int:

@@ -24,6 +24,7 @@ from watchfloor.store.reader import CatalogRow, Reader, Slot
 from watchfloor.store.snapshot import FRESH_SHARE
 
 _FAMILY, _QUALIFIER = b"retention", b"policy"
+_INDEX_SHARE = 1 / 8
 SHORTEST = HOUR
 """The shortest time (µs) for which events can be kept."""
 
@@ -32,16 +33,29 @@ SHORTEST = HOUR
 class RetentionPolicy:
     """``keep`` is the time (µs) for which events are kept; None keeps them for good.
 
-    Events before ``removed_before`` (µs since 1970 UTC) were removed, or their removal has begun.
+    Events before ``removed_before`` (µs since 1970 UTC) were removed, or their removal has begun. It has ended for
+    those before ``events_gone_before``, and for index entries, counts and sightings before ``index_gone_before``.
     """
 
     keep: int | None = None
     removed_before: int = 0
+    events_gone_before: int = 0
+    index_gone_before: int = 0
 
     def kept_from(self, now: int) -> int:
         """Returns the time (µs) from which on events are shown: the start of an hour, so whole counts tell it."""
         expired = 0 if self.keep is None else (now - self.keep) // HOUR * HOUR
         return max(expired, self.removed_before, 0)
+
+    def is_index_due(self, kept_from: int) -> bool:
+        """Returns whether the removal of events before ``kept_from`` (µs) should remove what belongs to them as well.
+
+        Index and counts stand by value: all of their files are written anew. So this waits until an eighth of the time
+        that is kept has expired since.
+        """
+        if not self.index_gone_before or self.keep is None:
+            return kept_from > self.index_gone_before
+        return kept_from - self.index_gone_before >= self.keep * _INDEX_SHARE
 
 
 class PolicyStore(Reader, Protocol):
@@ -100,6 +114,11 @@ def set_keep(store: PolicyStore, name: str, keep: int | None) -> RetentionPolicy
 def begin_removal(store: PolicyStore, name: str, before: int) -> RetentionPolicy:
     """Writes down that events before a time (µs) are removed from now on; returns the new policy."""
     return _change_policy(store, name, removed_before=before)
+
+
+def end_removal(store: PolicyStore, name: str, before: int, index: bool = False) -> RetentionPolicy:
+    """Writes down that the removal of events before a time (µs), or with ``index`` of what is theirs, has ended."""
+    return _change_policy(store, name, **{"index_gone_before" if index else "events_gone_before": before})
 
 
 def _change_policy(store: PolicyStore, name: str, **values: int | None) -> RetentionPolicy:

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import jpype
 import numpy as np
 import pyarrow as pa
 from jvm_support import start_jvm
@@ -22,7 +23,10 @@ from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
+from watchfloor.store.admin.tables import source_tables
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.bridge.sinks import EntrySink
+from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import Encoder
 from watchfloor.store.layouts.block.block_encoder import BlockEncoder
 from watchfloor.store.layouts.registry import find_layout
@@ -66,7 +70,22 @@ def in_layout(store: Store, loaded: Loaded, layout: str) -> Loaded:
             oldest_first = some.take(pa.array(range(len(some) - 1, -1, -1)))
             write(sink, source, item, oldest_first)
         sink.flush()
+    split_tables(store, source)
     return Loaded(source, loaded.events, loaded.batch)
+
+
+def split_tables(store: Store, source: Source, tablets: int = 6) -> None:
+    """Splits the tables of a source at some of their rows, as a store does when tablets have grown."""
+    operations, everything = store.connection.client.tableOperations(), Ranges()
+    everything.add_rows(b"", None)
+    for table in source_tables(source):
+        batches = store.scan(EntryScan(table, everything))
+        rows = sorted({row for batch in batches for row in batch.column("row").to_pylist()})
+        points = jpype.JClass("java.util.TreeSet")()
+        for row in rows[:: len(rows) // tablets + 1][1:]:
+            points.add(jpype.JClass("org.apache.hadoop.io.Text")(jpype.JArray(jpype.JByte)(row)))
+        if points.size():
+            operations.addSplits(table, points)
 
 
 def numbered(loaded: Loaded) -> Loaded:

@@ -76,8 +76,11 @@ def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | N
             rows.append(batch.column(0).drop_null().to_pylist())
     assert sum(map(len, rows)) >= 1
     assert len(told) > 3 or where == Compare("number", "=", 30)
+    # A feed whose last block of a tablet is out does not know what comes: one of each shard at most.
+    assert sum(row is None for row in told[:-1]) <= source.shards
     for number, row in enumerate(told[:-1]):
-        assert row is not None, "more comes, and every feed has said what"
+        if row is None:
+            continue
         following = rows[number + 1][0]
         assert row[SHARD_BYTES:] <= following[SHARD_BYTES:]
         assert where is not None or row == following, "all blocks answer: the next one is known by its name"

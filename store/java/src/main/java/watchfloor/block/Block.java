@@ -43,8 +43,6 @@ final class Block {
 
   private SortedKeyValueIterator<Key, Value> source;
   private Range range;
-  /** The row ID of the range's end; null if the range has none. */
-  private byte[] end;
   private Collection<ByteSequence> families;
   private boolean inclusive;
 
@@ -101,9 +99,7 @@ final class Block {
     this.families = families;
     this.inclusive = inclusive;
     row = null;
-    end = null;
     if (range != null) {
-      end = range.getEndKey() == null ? null : range.getEndKey().getRowData().toArray();
       source.seek(range, families, inclusive);
     }
   }
@@ -148,15 +144,12 @@ final class Block {
   }
 
   /**
-   * Returns a row before which no further row of the scan comes: the next row, or the row of the range's end; null if
-   * the range has none. The current row cannot be read any more.
+   * Returns a row before which no further row of the scan comes: the next row of this tablet; null if there is none. The
+   * range may go on in the next tablet, where the scan begins anew. The current row cannot be read any more.
    */
   byte[] following() throws IOException {
     leave();
-    if (range != null && source.hasTop()) {
-      return source.getTopKey().getRowData().toArray();
-    }
-    return end;
+    return range != null && source.hasTop() ? source.getTopKey().getRowData().toArray() : null;
   }
 
   /** Returns whether the source stands in the current row. */

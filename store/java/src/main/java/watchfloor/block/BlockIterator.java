@@ -26,8 +26,8 @@ import watchfloor.iterators.filter.ValueSets;
  * <p>An answer's key is the block's row alone, so a scan that was torn down is resumed with the next block. The value
  * repeats {@code [u16 place in columns][u32 length][vector]}. A vector has a row for each event that matches, newest
  * first, up to the wanted number. If all events of the block match, the vectors are the stored ones. A field whose
- * values are all null is left out. The last part, with the place {@link AnswerKeys#NEXT}, is the next row in the range,
- * or the row of the range's end. It tells the client which events of the answer are newer than all events to come.
+ * values are all null is left out. The last part, with the place {@link AnswerKeys#NEXT}, is the next row of the tablet
+ * in the range, if there is one. It tells the client which events of the answer are newer than all events to come.
  *
  * <p>A scan that finds nothing for a while answers with a {@link Heartbeat}, after which the server lets other scans
  * run.

@@ -1,20 +1,26 @@
 package watchfloor.retention;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.Filter;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import org.apache.hadoop.io.Text;
 
 /**
  * Drops the entries of a table whose events are all older than a time. Compactions use it.
  *
- * <p>An entry that holds younger events too, such as a block, stays whole.
+ * <p>An entry that holds younger events too, such as a block, stays whole. The expired events of a shard are the last of
+ * its rows: they are passed over by one seek, unread.
  */
 public final class ExpiredFilter extends Filter {
   /** Option: {@code events}, {@code index}, {@code counts} or {@code sightings}: the table, which says where times are. */
@@ -25,6 +31,7 @@ public final class ExpiredFilter extends Filter {
   public static final String OF_SOURCE = "of:";
 
   private static final int SHARD = 4;
+  private static final Range EMPTY = new Range(new Text(new byte[] {(byte) 0xff}), true, null, true);
   private static final long MINUTE = 60_000_000L;
   private static final long HOUR = 60 * MINUTE;
   private static final long DAY = 24 * HOUR;
@@ -32,6 +39,9 @@ public final class ExpiredFilter extends Filter {
   private String table;
   private long keptFrom;
   private Map<String, Long> keptFromBySource;
+  private Range range;
+  private Collection<ByteSequence> families;
+  private boolean inclusive;
 
   @Override
   public void init(SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment env)
@@ -55,6 +65,39 @@ public final class ExpiredFilter extends Filter {
     copy.keptFrom = keptFrom;
     copy.keptFromBySource = keptFromBySource;
     return copy;
+  }
+
+  @Override
+  public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
+    this.range = range;
+    this.families = families;
+    this.inclusive = inclusive;
+    super.seek(range, families, inclusive);
+  }
+
+  @Override
+  protected void findTop() {
+    if (!table.equals("events")) {
+      super.findTop();
+      return;
+    }
+    SortedKeyValueIterator<Key, Value> source = getSource();
+    try {
+      while (source.hasTop() && !accept(source.getTopKey(), source.getTopValue())) {
+        Range rest = range.clip(new Range(followingShard(source.getTopKey()), true, null, false), true);
+        // The end of the range is in this shard: an empty range has no entry.
+        source.seek(rest == null ? EMPTY : rest, families, inclusive);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Returns the least row after all rows of a row's shard. Shards are decimal digits, so a colon sorts after them. */
+  private static Text followingShard(Key key) {
+    byte[] shard = Arrays.copyOf(key.getRowData().toArray(), SHARD);
+    shard[SHARD - 1]++;
+    return new Text(shard);
   }
 
   @Override

@@ -1,0 +1,153 @@
+"""A removal that is killed is completed by the next, and nothing that is kept is lost, also with many tablets.
+
+In `make test`: some hundred events; each kill costs a process of some four seconds.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ingest_support import RUN
+from loaded import batch_of, split_tables, write
+
+from watchfloor.query.preparation.request import QueryRequest
+from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import parse_definition
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.source import Source
+from watchfloor.schema.times import to_micros
+from watchfloor.store.admin.tables import source_tables
+from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.encoding.keys import HOUR, MAX_TIME, event_table, time_of_row
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.retention.policy import read_policy, set_keep
+from watchfloor.store.retention.removal import remove_expired
+from watchfloor.store.store import Store
+
+pytestmark = [pytest.mark.stack, pytest.mark.crash]
+BEGAN = datetime.now(UTC)
+EVENTS = [{"ts": BEGAN - timedelta(minutes=37 * n + 1), "n": n, "host": f"10.0.0.{n % 5}"} for n in range(600)]
+KEEP = 100 * HOUR
+
+KILLED = """
+import os, signal, sys
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.store.retention import removal
+from watchfloor.store.store import Store
+
+home, source, name = sys.argv[1:]
+known = getattr(removal, name)
+
+def die(*arguments, **options):
+    known(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(removal, name, die)
+with Store.open(load_settings(home)) as store:
+    removal.remove_expired(store, [store.catalog.find_source(source)], lambda seconds: None)
+"""
+
+
+@pytest.fixture(scope="module")
+def store(store_settings: Settings) -> Iterator[Store]:
+    with Store.open(store_settings) as opened:
+        yield opened
+
+
+def fill(store: Store, name: str, layout: str) -> Source:
+    fields = [
+        {"name": "ts", "type": "time"},
+        {"name": "n", "type": "int"},
+        {"name": "host", "type": "ip", "indexed": True, "ecs": "source.ip"},
+    ]
+    definition = {"name": f"{name}{RUN}.{layout}", "parser": {"format": "json"}, "timestamp": {"field": "ts"}}
+    source = store.catalog.register(parse_definition({**definition, "fields": fields, "shards": 2, "layout": layout}))
+    with store.sink() as sink:
+        for item in range(3):
+            write(sink, source, item, batch_of(source, EVENTS[item::3]), block_rows=25)
+        sink.flush()
+    return source
+
+
+def list_numbers(store: Store, source: Source) -> list[int]:
+    result = QueryService(store).run(QueryRequest(source.name, columns=("n",)))
+    return [n for batch in result for n in batch.column("n").to_pylist()]
+
+
+def list_kept(store: Store, source: Source) -> list[int]:
+    kept_from = read_policy(store, source.name).removed_before
+    return [event["n"] for event in EVENTS if to_micros(event["ts"]) >= kept_from]  # type: ignore[misc]
+
+
+def list_rows(store: Store, table: str, column: str = "row") -> list[bytes]:
+    everything = Ranges()
+    everything.add_rows(b"", None)
+    return [value for batch in store.scan(EntryScan(table, everything)) for value in batch.column(column).to_pylist()]
+
+
+def check_removed(store: Store, source: Source) -> None:
+    """Fails unless exactly what is expired is gone from all tables, but for a day of blocks that also hold others."""
+    kept_from = read_policy(store, source.name).removed_before
+    events, index, counts = source_tables(source)
+    times = [time_of_row(row) for row in list_rows(store, events)]
+    for table in (index, counts):
+        times += [MAX_TIME - int.from_bytes(q[:8], "big") for q in list_rows(store, table, "qualifier")]
+    assert times and min(times) > kept_from - 24 * HOUR
+    assert min(time_of_row(row) for row in list_rows(store, events)) >= kept_from
+    assert list_numbers(store, source) == list_kept(store, source)
+
+
+def test_a_killed_removal_is_completed_by_the_next(store_settings: Settings, store: Store, layout: str) -> None:
+    source = fill(store, "killed", layout)
+    set_keep(store, source.name, KEEP)
+    for step in ("begin_removal", "remove_expired_events", "remove_expired_rows"):
+        command = [sys.executable, "-c", KILLED, str(store_settings.home), source.name, step]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert list_numbers(store, source) == list_kept(store, source)
+        policy = read_policy(store, source.name)
+        assert policy.removed_before and not policy.index_gone_before
+    set_keep(store, source.name, None)
+    assert remove_expired(store, [source], lambda seconds: None).sources == (source.name,)
+    check_removed(store, source)
+    policy = read_policy(store, source.name)
+    assert policy.events_gone_before == policy.index_gone_before == policy.removed_before
+
+
+@pytest.mark.parametrize("layout", ["block"])
+def test_tablets_without_expired_events_are_not_written_anew(store: Store, layout: str) -> None:
+    source = fill(store, "tablets", layout)
+    table, operations = event_table(source), store.connection.client.tableOperations()
+    split_tables(store, source, 12)
+    operations.flush(table, None, None, True)
+    files = list_files(store, table)
+    assert len(files) > 10
+    assert len(list_numbers(store, source)) == len(EVENTS)
+    set_keep(store, source.name, KEEP)
+    remove_expired(store, [source], lambda seconds: None)
+    check_removed(store, source)
+    kept_from = read_policy(store, source.name).removed_before
+    after = list_files(store, table)
+    same = [end for end in files if end in after and files[end] == after[end]]
+    for end in same:
+        assert end is None or time_of_row(end) >= kept_from
+    assert len(same) >= 2, "all tablets were written"
+
+
+def list_files(store: Store, table: str) -> dict[bytes | None, frozenset[str]]:
+    """Returns the files of each tablet by its last row, from the store's metadata."""
+    table_id = str(store.connection.client.tableOperations().tableIdMap().get(table))
+    found: dict[bytes | None, set[str]] = {}
+    ranges = Ranges()
+    ranges.add_rows(table_id.encode() + b";", table_id.encode() + b"<\x00")
+    for batch in store.scan(EntryScan("accumulo.metadata", ranges)):
+        for entry in batch.to_pylist():
+            if entry["family"] == b"file":
+                end = None if entry["row"].endswith(b"<") else entry["row"].partition(b";")[2]
+                found.setdefault(end, set()).add(entry["qualifier"].decode())
+    return {end: frozenset(names) for end, names in found.items()}
