@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from runs import ASKED, asking, experiment, loading, of_model
 
+from watchfloor.loadgen.experiments.erasure.figures import POLICIES, STATES
 from watchfloor.loadgen.experiments.lookups.figures import HIGHEST, LOWEST, MEAN
 from watchfloor.loadgen.experiments.lookups.figures import make_published_figures as list_study_lookups
 from watchfloor.loadgen.experiments.registry import load_experiment
@@ -34,7 +35,8 @@ def declared(name: str) -> Mapping[str, Metric]:
 def everything() -> Iterator[Measurement]:
     """Yields all that has drawings of its own, and some that are none: with goals, with more figures than a picture."""
     yield from (loading(1), asking(1), of_batching(), of_first_result(), of_crossover(), of_blocks(), of_ingest())
-    yield from (of_responsiveness(), of_peers(), of_stats(), of_ycsb(), of_lookups(), of_continuous(), of_model())
+    yield from (of_responsiveness(), of_peers(), of_stats(), of_ycsb(), of_lookups(), of_erasure())
+    yield from (of_continuous(), of_model())
     many = [Figure(ASKED, (1.0 + n, 2.0 + n), {"question": f"the question number {n}"}) for n in range(50)]
     yield experiment("many", many)
 
@@ -48,6 +50,16 @@ def of_batching() -> Measurement:
         for policy in ("none", "fixed", "bisect", "llcysa", "density")
     ]
     return experiment("batching", figures)
+
+
+def of_erasure() -> Measurement:
+    known = declared("erasure")
+    figures = [
+        Figure(known["erasure_lookup_ms"], (20.0 * place,), {"files": policy, "state": state, "of": MEAN})
+        for policy in POLICIES
+        for place, state in enumerate(STATES, 1)
+    ]
+    return experiment("erasure", [*figures, Figure(known["erasure_repair_seconds"], (14.0,), {})])
 
 
 def of_first_result() -> Measurement:
