@@ -10,6 +10,7 @@ from watchfloor.ingest.files.archives.archive import list_members
 from watchfloor.ingest.files.archives.members import ArchiveFault, Member
 from watchfloor.ingest.files.open_file import OpenLog, join_member, open_log_file, resolve_path
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.addresses import is_address
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.text import list_names
 
@@ -34,7 +35,12 @@ def open_sample(path: str | Path) -> Iterator[OpenLog]:
 
 
 def _split_member(path: str) -> tuple[str, str]:
-    """Returns the part of a path that is a file, and what follows it; the path itself if no part of it is one."""
+    """Returns the part of a path that is a file, and what follows it; the path itself if no part of it is one.
+
+    Of a remote archive the first readable member is taken.
+    """
+    if is_address(path):
+        return path, ""
     named = Path(path)
     above = next((part for part in (named, *named.parents) if part.exists()), named)
     return (str(above), path[len(str(above)) + 1 :]) if above.is_file() else (path, "")

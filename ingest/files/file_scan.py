@@ -22,7 +22,8 @@ from watchfloor.schema.files.paths import show_path
 
 from .compressions.blocks import BlockReader
 from .content import open_content
-from .open_file import FileOrPath, OpenLog, name_log, open_file_or_path
+from .open_file import FileOrPath, OpenLog, name_log, open_file_or_path, read_state
+from .remote.remote_systems import RemoteState
 
 WHOLE = 0
 """The value of ``split`` for a file that is not cut: all of it is one range."""
@@ -108,7 +109,7 @@ def scan_file(
                 rest.feed(length, block)
             length += len(block)
         _add_damage(digest, stream)
-        after = os.fstat(file.fileno())
+        after = read_state(file)
     _check_state(file, before, after)
     came_before = cut_like.before if cut_like is not None else ""
     if rest is not None and mark is not None and digest.digest() != mark.file_id:
@@ -130,7 +131,7 @@ def scan_file(
     )
 
 
-def _check_state(file: FileIO, before: os.stat_result, after: os.stat_result) -> None:
+def _check_state(file: FileIO, before: os.stat_result | RemoteState, after: os.stat_result | RemoteState) -> None:
     """Raises ``InputFileError`` if a file that was read has changed meanwhile, other than by growing."""
     if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
         name = show_path(name_log(file))
@@ -170,7 +171,7 @@ def check_unchanged(item: WorkItem, file: FileIO) -> None:
     change is the kernel's, nobody can set it back. Otherwise the bytes are hashed. A file that has only grown counts as
     unchanged.
     """
-    now = os.fstat(file.fileno())
+    now = read_state(file)
     if (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns) == (
         item.inode,
         item.size,
@@ -193,16 +194,16 @@ def check_unchanged(item: WorkItem, file: FileIO) -> None:
         raise InputFileError(f"{show_path(item.log_path)}: its content changed after it was queued; queue it again")
 
 
-def _await_clock_tick(file: FileIO) -> os.stat_result:
+def _await_clock_tick(file: FileIO) -> os.stat_result | RemoteState:
     """Returns the file's state as of a moment from which on each change gives it a new time of change.
 
     Two changes within one step of the kernel's clock have the same time. After a younger change this waits for the
     next step.
     """
-    age = time.time_ns() - os.fstat(file.fileno()).st_ctime_ns
+    age = time.time_ns() - read_state(file).st_ctime_ns
     if age < _CLOCK_TICK_NS:
         time.sleep(min(_CLOCK_TICK_NS - age, _CLOCK_TICK_NS) / 1e9)
-    return os.fstat(file.fileno())
+    return read_state(file)
 
 
 def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool:

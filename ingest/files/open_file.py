@@ -13,12 +13,16 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
 from watchfloor.schema.errors import InputFileError, UnreachableFileError
+from watchfloor.schema.files.addresses import is_address
 from watchfloor.schema.files.paths import show_path
+
+from .remote.remote_log import fetch_remote, read_remote_state
+from .remote.remote_systems import RemoteState
 
 FileOrPath = str | Path | FileIO
 """A file to read: the path that a user names, or a file that is open already."""
@@ -31,10 +35,11 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 class OpenLog(FileIO):
     """An open log file, or an open archive of which the log ``member`` is to be read.
 
-    ``member`` is empty for a file that is a log itself.
+    ``member`` is empty for a file that is a log itself. ``remote`` is the state of a file that was fetched.
     """
 
     member = ""
+    remote: RemoteState | None = None
 
 
 def name_log(file: FileIO) -> str:
@@ -62,20 +67,34 @@ def open_file_or_path(file_or_path: FileOrPath) -> Iterator[FileIO]:
             yield file
 
 
+def read_state(file: FileIO) -> os.stat_result | RemoteState:
+    """Returns the state of an open file; that of a remote file is as it was fetched."""
+    remote = file.remote if isinstance(file, OpenLog) else None
+    return os.fstat(file.fileno()) if remote is None else remote
+
+
 def resolve_path(path: str | Path) -> str:
-    """Returns the absolute path, without links, of the file that a user names."""
+    """Returns the absolute path, without links, of the file that a user names; an address as it is."""
+    if isinstance(path, str) and is_address(path):
+        return path
     return os.path.realpath(os.fspath(path))
 
 
-def open_log_file(path: str, member: str = "") -> OpenLog:
+def open_log_file(path: str, member: str = "", span: tuple[int, int, RemoteState] | None = None) -> OpenLog:
     """Opens a regular file for reading; its ``name`` is ``path``, which must be absolute and without links.
 
-    ``member`` is the log in it that is to be read, if it is an archive.
+    ``member`` is the log in it that is to be read, if it is an archive. ``path`` may be the address of a remote file:
+    then it is fetched, with ``span`` perhaps only in part (``fetch_remote``).
 
     Raises ``UnreachableFileError`` if this host cannot open it, or if a part of ``path`` is a link. Raises
     ``InputFileError`` for anything but a regular file (a FIFO would block, a device may have no end), and for a file
     with several hard links if another user may have made one of them.
     """
+    if is_address(path):
+        fetched, state = fetch_remote(path, span)
+        file = OpenLog(path, opener=lambda _path, _flags: fetched)
+        file.member, file.remote = member, state
+        return file
     try:
         with _open_folder(path) as (folder, name):
             _check_file(path, os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(folder))
@@ -93,8 +112,12 @@ def open_log_file(path: str, member: str = "") -> OpenLog:
     return file
 
 
-def stat_log_file(path: str) -> os.stat_result | None:
-    """Returns the state of a regular file; None if there is none, or if a part of ``path`` is a link."""
+def stat_log_file(path: str) -> os.stat_result | RemoteState | None:
+    """Returns the state of a file; None if there is none that can be read, or if a part of ``path`` is a link."""
+    if is_address(path):
+        with suppress(InputFileError):
+            return read_remote_state(path)
+        return None
     try:
         with _open_folder(path) as (folder, name):
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)

@@ -22,8 +22,10 @@ from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.pool import WorkerPool
 from watchfloor.schema.errors import InputFileError, InternalError, OperatorError, StackError
+from watchfloor.schema.files.addresses import HDFS
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.bridge.hadoop_files import prepare_hadoop
 from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.store import Store
 
@@ -61,6 +63,8 @@ class Load:
         is_strict: bool = False,
     ) -> None:
         """``paths`` may be patterns. ``feed`` names the kind of all files; ``workers`` 0 leaves the work to others."""
+        if any(str(path).startswith(HDFS) for path in paths):
+            prepare_hadoop(settings)
         self._paths = expand_paths(paths)
         if settings.ingest_mode == "bulk":
             settings = replace(

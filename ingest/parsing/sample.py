@@ -11,7 +11,7 @@ from pathlib import Path
 from watchfloor.ingest.columns.rows import split_rows
 from watchfloor.ingest.files.content import open_content
 from watchfloor.ingest.files.lines import RejectedLine, read_chunks
-from watchfloor.ingest.files.open_file import name_log
+from watchfloor.ingest.files.open_file import name_log, read_state
 
 MAGIC_BYTES = 16
 SAMPLE_BYTES = 16 << 20
@@ -60,7 +60,7 @@ class FileSample:
     @property
     def changed(self) -> int:
         """The time of the file's last change (µs since 1970 UTC)."""
-        return os.fstat(self.file.fileno()).st_mtime_ns // 1000
+        return read_state(self.file).st_mtime_ns // 1000
 
     @property
     def beginning(self) -> str:

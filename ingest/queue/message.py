@@ -19,6 +19,7 @@ from jsonschema.exceptions import best_match
 from jsonschema.validators import extend
 
 from watchfloor.schema.errors import InternalError
+from watchfloor.schema.files.addresses import find_fault, is_address
 from watchfloor.schema.text import shorten
 
 from .item import WorkItem
@@ -78,7 +79,10 @@ def _check_signature(text: bytes, headers: Headers, topic: str, key: bytes) -> N
 def _check_item(item: WorkItem) -> None:
     """Raises ``InvalidMessageError`` if the path or the numbers of an item cannot be those of a file."""
     root, *parts = item.path.split("/")
-    if root or not parts or not {"", ".", ".."}.isdisjoint(parts) or "\0" in item.path:
+    if is_address(item.path):
+        if fault := find_fault(item.path):
+            raise InvalidMessageError(f"path: {fault}")
+    elif root or not parts or not {"", ".", ".."}.isdisjoint(parts) or "\0" in item.path:
         raise InvalidMessageError("path: not an absolute path in its shortest form")
     if "\0" in item.member:
         raise InvalidMessageError("member: no name of a file in an archive")

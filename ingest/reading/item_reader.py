@@ -18,6 +18,7 @@ import pyarrow as pa
 from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged
 from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks, split_chunk
 from watchfloor.ingest.files.open_file import open_log_file
+from watchfloor.ingest.files.remote.remote_systems import RemoteState
 from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
 from watchfloor.ingest.metrics.worker_metrics import (
     EVENTS,
@@ -95,6 +96,16 @@ def read_item(task: ReadTask) -> ItemEnd:
         return reader.read(task)
 
 
+def _find_span(item: WorkItem) -> tuple[int, int, RemoteState] | None:
+    """Returns the bytes of a file that an item needs, and the state of the file in which it was queued.
+
+    Returns None if that is all: the content is packed, or stands in an archive.
+    """
+    if item.compressed:
+        return None
+    return item.start, item.end, RemoteState(item.size, item.inode, item.mtime_ns, item.ctime_ns)
+
+
 class ItemReader:
     """Reads work items, also several at once. Owns the threads that parse; a context manager that ends them."""
 
@@ -110,7 +121,7 @@ class ItemReader:
         written by then is written again, with the same keys, when the item is read again.
         """
         began = time.monotonic()
-        with open_log_file(task.item.path, task.item.member) as file:
+        with open_log_file(task.item.path, task.item.member, _find_span(task.item)) as file:
             outcome = self._read_once(task, file)
             while outcome.lacks_index(task.store):
                 # An item that is done must have its values in all indexes that there were when it was written: the

@@ -46,10 +46,7 @@ class Connection(JavaResource):
         jvm.start_jvm(settings.jars, settings.jvm_heap)
         if account := settings.read_zookeeper_credentials():
             call_java(jvm.java_class("watchfloor.bridge.ZooKeeperLogin").use, account.user, account.password)
-        if files := settings.hadoop_folder:
-            user = find_files_user(settings)
-            login = None if user is None else to_java_credentials(user)
-            call_java(jvm.java_class("watchfloor.bridge.HadoopClient").use, str(files), login)
+        use_hadoop(settings)
         java = jvm.java_class("watchfloor.bridge.Connection")
         return cls(call_java(java.open, properties, to_java_credentials(credentials)))
 
@@ -62,6 +59,14 @@ class Connection(JavaResource):
         """Writes an entry durably if its value is ``expected`` (None: if it does not exist). Returns whether it did."""
         key, values = map(to_java_bytes, cell), map(to_java_bytes, (expected, value))
         return bool(call_java(self.java.swap, table, *key, *values))
+
+
+def use_hadoop(settings: Settings) -> None:
+    """Says how the JVM, which must run, reaches Hadoop's file systems, if the settings tell."""
+    if files := settings.hadoop_folder:
+        user = find_files_user(settings)
+        login = None if user is None else to_java_credentials(user)
+        call_java(jvm.java_class("watchfloor.bridge.HadoopClient").use, str(files), login)
 
 
 def find_files_user(settings: Settings) -> KerberosCredentials | None:

@@ -81,6 +81,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "ingest/files/compressions",
         "ingest/files/archives",
         "ingest/files/containers",
+        "ingest/files/remote",
         "ingest/files",
         "ingest/columns",
         "ingest/metrics",

@@ -26,6 +26,7 @@ from wire import Wire
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge import jvm
+from watchfloor.store.stack.hdfs.hdfs_site import hdfs_uri
 from watchfloor.store.stack.home.stack_state import load_state
 from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.stack.supervision.supervised import stop_supervisor
@@ -66,6 +67,38 @@ def test_a_datanode_and_the_namenode_are_killed_in_a_load_and_no_event_is_lost(
         time.sleep(1)
     assert status.returncode == 0, status.stdout
     assert "HDFS with 3 DataNodes" in status.stdout.splitlines()[0]
+
+
+PUT = """
+import sys
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.store.bridge import jvm
+from watchfloor.store.bridge.call import call_java
+from watchfloor.store.bridge.hadoop_files import prepare_hadoop
+prepare_hadoop(load_settings(sys.argv[1]))
+files = jvm.java_class("watchfloor.bridge.sink.BulkFiles")
+for local, address in zip(sys.argv[2::2], sys.argv[3::2]):
+    call_java(files.put, local, address)
+"""
+
+
+def test_log_files_in_hdfs_are_loaded(settings: Settings, tmp_path: Path) -> None:
+    state = load_state(settings)
+    assert state is not None
+    folder = f"{hdfs_uri(state)}/logs"
+    local = [write_events(tmp_path / f"{name}.json", 3_000) for name in ("inner", "other")]
+    moves = [text for path in local for text in (str(path), f"{folder}/day/{path.name}")]
+    done = subprocess.run(
+        [sys.executable, "-c", PUT, str(settings.home), *moves], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    before = read_words(settings)
+    for turn in ("first", "second"):
+        done = run(settings, "load", "--source", str(SOURCE["name"]), f"{folder}/*/inner.json", f"{folder}/day")
+        assert done.returncode == 0, done.stderr
+        assert sorted(before + list_words(("inner", 3_000), ("other", 3_000))) == read_words(settings), turn
+    missing = run(settings, "load", "--source", str(SOURCE["name"]), f"{folder}/nothing.json")
+    assert missing.returncode and "nothing.json: no file is there" in missing.stderr, missing.stderr
 
 
 def test_files_are_the_operators_and_a_principal_without_rights_or_ticket_is_refused(settings: Settings) -> None:
