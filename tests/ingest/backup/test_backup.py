@@ -92,24 +92,22 @@ def test_an_imported_source_is_the_exported_one(
 
 
 def test_a_copy_under_another_name_stands_beside_the_source(
-    store_settings: Settings, store: Store, tmp_path: Path, layout: str
+    store_settings: Settings, store: Store, tmp_path: Path
 ) -> None:
     """Blocks of the source were merged, an item was read again, and lines were retried."""
-    kind = store.catalog.register(source("twice", layout))
+    kind = store.catalog.register(source("twice", "block"))
     one, two = log_file(tmp_path / "a.log", LINES), log_file(tmp_path / "b.log", LINES, "b")
     settings = own(store_settings, "twice", item_bytes=1 << 20)
     load(settings, one, two, feed=kind.name)
-    if layout == "block":
-        assert compact_source(store, kind.name, 0).events == 2 * LINES
+    assert compact_source(store, kind.name, 0).events == 2 * LINES
     load(settings, one, feed=kind.name, again=True)
     export_sources(store, [kind.name], tmp_path / "backup")
     copy = parse_definition({**kind.definition, "name": f"{kind.name}_copy"})
     import_sources(store, tmp_path / "backup", copy.name)
     assert counts(store, copy) == exactly(copy, 2 * LINES) == counts(store, kind)
     assert texts_of(store, copy.name, "host = h2") == texts_of(store, kind.name, "host = h2")
-    if layout == "block":
-        compact_source(store, copy.name, 0)
-        assert counts(store, copy) == exactly(copy, 2 * LINES)
+    compact_source(store, copy.name, 0)
+    assert counts(store, copy) == exactly(copy, 2 * LINES)
 
 
 def test_retried_lines_are_exported_once(store_settings: Settings, store: Store, tmp_path: Path) -> None:

@@ -52,7 +52,6 @@ with Store.open(load_settings(home)) as store:
 """
 IMPORT_STEPS = (
     ("entries", "import_files", "after"),
-    ("restore", "restore_source", "after"),
     ("restore", "publish_source", "after"),
 )
 

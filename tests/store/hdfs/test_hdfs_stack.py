@@ -26,7 +26,7 @@ from wire import Wire
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge import jvm
-from watchfloor.store.stack.hdfs.hdfs_site import hdfs_uri
+from watchfloor.store.stack.hdfs.hdfs_site import VOLUME, hdfs_uri
 from watchfloor.store.stack.home.stack_state import load_state
 from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.stack.supervision.supervised import stop_supervisor
@@ -85,7 +85,7 @@ for local, address in zip(sys.argv[2::2], sys.argv[3::2]):
 def test_log_files_in_hdfs_are_loaded(settings: Settings, tmp_path: Path) -> None:
     state = load_state(settings)
     assert state is not None
-    folder = f"{hdfs_uri(state)}/logs"
+    folder = f"{hdfs_uri(state)}{VOLUME}/watchfloor-bulk/logs"
     local = [write_events(tmp_path / f"{name}.json", 3_000) for name in ("inner", "other")]
     moves = [text for path in local for text in (str(path), f"{folder}/day/{path.name}")]
     done = subprocess.run(

@@ -102,10 +102,10 @@ def check_removed(store: Store, source: Source) -> None:
     assert list_numbers(store, source) == list_kept(store, source)
 
 
-def test_a_killed_removal_is_completed_by_the_next(store_settings: Settings, store: Store, layout: str) -> None:
-    source = fill(store, "killed", layout)
+def test_a_killed_removal_is_completed_by_the_next(store_settings: Settings, store: Store) -> None:
+    source = fill(store, "killed", "block")
     set_keep(store, source.name, KEEP)
-    for step in ("begin_removal", "remove_expired_events", "remove_expired_rows"):
+    for step in ("remove_expired_events", "remove_expired_rows"):
         command = [sys.executable, "-c", KILLED, str(store_settings.home), source.name, step]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == -signal.SIGKILL, done.stderr
@@ -119,9 +119,8 @@ def test_a_killed_removal_is_completed_by_the_next(store_settings: Settings, sto
     assert policy.events_gone_before == policy.index_gone_before == policy.removed_before
 
 
-@pytest.mark.parametrize("layout", ["block"])
-def test_tablets_without_expired_events_are_not_written_anew(store: Store, layout: str) -> None:
-    source = fill(store, "tablets", layout)
+def test_tablets_without_expired_events_are_not_written_anew(store: Store) -> None:
+    source = fill(store, "tablets", "block")
     table, operations = event_table(source), store.connection.client.tableOperations()
     split_tables(store, source, 12)
     operations.flush(table, None, None, True)

@@ -84,6 +84,8 @@ public final class InputFiles {
   }
 
   private static StoreException failure(String path, Exception e) {
-    return new StoreException("file " + path + ": " + e.getMessage(), e);
+    // A NameNode sends the trace of its calls along.
+    String reason = String.valueOf(e.getMessage()).split("\n", 2)[0];
+    return new StoreException("file " + path + ": " + reason, e);
   }
 }
