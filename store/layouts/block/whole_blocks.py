@@ -11,17 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.store.bridge.requests import EntryScan, ServerIterator
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.byte_arrays import join_bytes, to_byte_rows
 from watchfloor.store.encoding.keys import SHARD_BYTES
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.reader import Reader
 
 from .blocks.block_keys import BLOCK_ROW_BYTES, FILE, ITEM, TAG_BYTES, make_item_tag, read_epochs, read_tags
+from .blocks.stored_blocks import FIRST_ENTRY
 from .epochs.block_view import BlockView
 from .vectors.vector import decode_binary
 
-_FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator")
 _AT_ONCE = 256
 _Keep = Callable[[pa.RecordBatch], pa.RecordBatch]
 
@@ -40,7 +40,7 @@ def list_kept_blocks(reader: Reader, table: str, view: BlockView, items: pa.Bina
     tags = _find_tags(items)
     found: list[pa.BinaryArray] = []
     merged: list[bytes] = []
-    for batch in reader.scan(EntryScan(table, everything, [_FIRST_ENTRY], ordered=False)):
+    for batch in reader.scan(EntryScan(table, everything, [FIRST_ENTRY], ordered=False)):
         rows = batch.filter(pc.equal(batch.column("qualifier"), FILE.encode())).column("row")
         if not len(rows):
             continue

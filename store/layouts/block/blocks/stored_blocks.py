@@ -28,7 +28,8 @@ from .block_writes import Block, LabelledColumn, make_block_index_writes
 BlockCells = dict[str, tuple[str, bytes]]
 """Label and vector of each cell of a block, by qualifier."""
 
-_FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator")
+FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator")
+"""Answers with the first cell of each block alone: the vector of files' identities."""
 _KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
 _AT_ONCE = 64
 """Number of blocks that are removed together."""
@@ -42,7 +43,7 @@ def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryA
     """
     everything = Ranges()
     everything.add_rows(b"", None)
-    for batch in reader.scan(EntryScan(event_table(source), everything, [_FIRST_ENTRY], ordered=False)):
+    for batch in reader.scan(EntryScan(event_table(source), everything, [FIRST_ENTRY], ordered=False)):
         whole = batch.filter(pc.equal(batch.column("qualifier"), FILE.encode()))
         yield whole.column("row"), whole.column("value")
 
