@@ -107,12 +107,13 @@ class Store:
         fitting = {name: source for name, source in known.items() if fits_patterns(name, self.sources)}
         return restrict_sources(fitting, self.authorizations) if self.role == "query" else fitting
 
-    def seeing_all_of(self, source: Source) -> Store:
-        """Returns a store with the same connection that sees every entry of a source.
+    def seeing_all_of(self, *sources: Source) -> Store:
+        """Returns a store with the same connection that sees every entry of sources.
 
         That includes entries with labels which were granted after this store was opened.
         """
-        return self.with_authorizations(sorted({*self.authorizations, *labels.collect_labels(source)}))
+        granted = set(self.authorizations).union(*map(labels.collect_labels, sources))
+        return self.with_authorizations(sorted(granted))
 
     def snapshot(self) -> Snapshot:
         """Returns a reader for one query, which sees the same state of each source all the time."""

@@ -138,8 +138,7 @@ def _export_source(moment: Moment, source: SourceMoment, folder: Path) -> Source
 
 def _read_sightings(moment: Moment, source: SourceMoment) -> Iterator[pa.RecordBatch]:
     """Reads the sightings of a source and their records, without the source's name in the keys."""
-    everything = Ranges()
-    everything.add_rows(b"", None)
+    everything = Ranges.everything()
     name = source.source.name
     scan = EntryScan(moment.clones[SIGHTINGS_TABLE], everything, [find_sightings(source.source)])
     keep = keep_sightings(moment.items)
@@ -158,8 +157,7 @@ def _read_items(moment: Moment, rows: Sequence[LedgerRow]) -> Iterator[pa.Record
 def _read_quarantine(moment: Moment, rows: Sequence[LedgerRow]) -> Iterator[pa.RecordBatch]:
     """Reads the quarantined lines of items."""
     items = pa.array([row.item.item_id for row in rows if row.item is not None], pa.binary())
-    everything = Ranges()
-    everything.add_rows(b"", None)
+    everything = Ranges.everything()
     for batch in moment.store.scan(EntryScan(moment.clones[QUARANTINE_TABLE], everything, batch_rows=64)):
         yield batch.filter(pc.is_in(pc.binary_slice(batch.column("row"), 0, ITEM_BYTES), value_set=items))
 

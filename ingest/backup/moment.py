@@ -108,9 +108,7 @@ def _take_moment(store: Store, known: Mapping[str, Source], names: Sequence[str]
     """Takes a moment. Raises ``UnsuitableMomentError`` or another ``StoreError``."""
     # What is in files already need not be written while others wait for the epochs.
     call_for_each(list(clones), lambda table: flush_table(store.connection, table))
-    seeing = store
-    for source in known.values():
-        seeing = seeing.seeing_all_of(source)
+    seeing = store.seeing_all_of(*known.values())
     held = HeldSources(store, [known[name] for name in names], PATIENCE)
     try:
         at = time.time_ns() // 1000
@@ -118,7 +116,7 @@ def _take_moment(store: Store, known: Mapping[str, Source], names: Sequence[str]
             clone_tables(store.connection, {first: clones[first]})
         rest = {table: clone for table, clone in clones.items() if table not in (ITEMS_TABLE, QUARANTINE_TABLE)}
         clone_tables(store.connection, rest)
-        definitions = {name: _read_definition(store, name) for name in names}
+        definitions = _read_definitions(store, names)
         policies = {name: read_policy(store, name) for name in names}
     except BaseException:
         held.release()
@@ -142,11 +140,12 @@ def _take_moment(store: Store, known: Mapping[str, Source], names: Sequence[str]
     return Moment(at, seeing, known, clones, sources, [row for row in whole if touching(row)], items)
 
 
-def _read_definition(store: Store, name: str) -> Source:
+def _read_definitions(store: Store, names: Sequence[str]) -> dict[str, Source]:
     definitions = store.catalog.read_sources()
-    if name not in definitions:
-        raise StoreError(f"{name} was removed meanwhile")
-    return definitions[name]
+    for name in names:
+        if name not in definitions:
+            raise StoreError(f"{name} was removed meanwhile")
+    return {name: definitions[name] for name in names}
 
 
 def _is_whole(row: LedgerRow) -> bool:

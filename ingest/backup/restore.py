@@ -9,9 +9,7 @@ again by the same command; what it left is not seen, and is removed then.
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +18,11 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import ITEMS_TABLE, QUARANTINE_TABLE, drop_source
 from watchfloor.store.backup.import_claim import claim_source, publish_source, release_source
-from watchfloor.store.backup.manifest import MANIFEST, RECORDS, Manifest, check_files, read_manifest
+from watchfloor.store.backup.manifest import RECORDS, Manifest, check_files, read_manifest
 from watchfloor.store.backup.restore import restore_records, restore_source
 from watchfloor.store.store import Store
 
-ReportStep = Callable[[str], None]
-"""Called with a sentence about each step that was done."""
+from .export import ReportStep
 
 
 @dataclass(frozen=True)
@@ -48,11 +45,10 @@ def import_sources(
     """
     began = time.monotonic()
     folder = folder.absolute()
-    manifest = read_manifest(folder)
+    manifest, digest = read_manifest(folder)
     sources = _name_sources(manifest, new_name)
     check_files(folder, manifest)
     step(f"{len(list(manifest.list_tables()))} tables are as they were exported")
-    digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
     claimed: dict[str, Source] = {}
     try:
         for old, source in sources.items():

@@ -131,8 +131,7 @@ class Quarantine:
 
     def settled_claims(self) -> set[bytes]:
         """Returns the claims whose events are written completely: at least one line of each is marked ``retried``."""
-        everything = Ranges()
-        everything.add_rows(b"", None)
+        everything = Ranges.everything()
         claims: set[bytes] = set()
         for batch in self._store.scan(EntryScan(self._table, everything, [_META_ONLY], ordered=False)):
             for meta in map(orjson.loads, batch.column("value").to_pylist()):

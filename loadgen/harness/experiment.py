@@ -5,8 +5,8 @@ Each folder of ``loadgen/experiments/`` has one in its ``run.py``, as ``EXPERIME
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,6 +68,14 @@ class Experiment:
     named_only: bool = False
     beside_engines: bool = False
     input_files: Sequence[InputFile] = ()
+
+
+def parse_names(text: str, known: Collection[str]) -> tuple[str, ...]:
+    """Returns the names in a list with commas, each once. Raises ``ArgumentTypeError`` if one is not ``known``."""
+    names = tuple(dict.fromkeys(text.split(",")))
+    if not set(names) <= set(known):
+        raise ArgumentTypeError(f"{text!r} is not a list of {', '.join(known)}")
+    return names
 
 
 def add_count(parser: ArgumentParser, flag: str, default: int, counted: str) -> None:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-import socket
 from collections.abc import Sequence
-from dataclasses import astuple
 
 import jpype
 
@@ -24,8 +22,7 @@ _PREFIX = f"{INSTANCE_NAMESPACE}.clone_"
 
 def name_clones(tables: Sequence[str]) -> dict[str, str]:
     """Returns a new name for a clone of each table, by the table's name."""
-    host, pid, started = astuple(ProcessIdentity.of_pid())
-    maker = f"{host}~{pid}~{started:.0f}~{secrets.token_hex(4)}"
+    maker = f"{ProcessIdentity.of_pid().mark}~{secrets.token_hex(4)}"
     # A table's name has letters, digits and underscores only.
     text = base64.b32encode(maker.encode()).decode().rstrip("=")
     return {table: f"{_PREFIX}{text}_{number}" for number, table in enumerate(tables)}
@@ -62,7 +59,6 @@ def _is_stale(name: str) -> bool:
     text = name.removeprefix(_PREFIX).rpartition("_")[0]
     try:
         maker = base64.b32decode(text + "=" * (-len(text) % 8)).decode()
-        host, pid, started, _ = maker.split("~")
-        return host == socket.gethostname() and ProcessIdentity(host, int(pid), float(started)).is_gone()
+        return ProcessIdentity.of_mark(maker.rpartition("~")[0]).is_gone()
     except ValueError:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def remove_expired_events(connection: Connection, table: str, shards: int, kept_
     options = {"table": "events", "from": str(kept_from)}
     # Accumulo runs one compaction with a filter at a time on a table.
     for rows in find_expired_tablets(splits, shards, kept_from):
-        _compact(connection, table, options, rows)
+        _compact_range(connection, table, options, rows)
 
 
 def find_expired_tablets(splits: Sequence[bytes], shards: int, kept_from: int) -> list[RowRange]:
@@ -37,13 +38,16 @@ def find_expired_tablets(splits: Sequence[bytes], shards: int, kept_from: int) -
     ``splits`` are the rows with which all tablets but the last end, ascending.
     """
     tails = [(name + reverse_time(kept_from - 1), name[:-1] + bytes([name[-1] + 1])) for name in shard_names(shards)]
+    bounds: list[bytes | None] = [None, *splits, None]
     found: list[RowRange] = []
-    for before, last in zip([None, *splits], [*splits, None], strict=True):
-        if any((last is None or last >= first) and (before is None or before < end) for first, end in tails):
-            if found and found[-1][1] == before:
-                found[-1] = (found[-1][0], last)
-            else:
-                found.append((before, last))
+    for place in sorted(
+        {n for first, end in tails for n in range(bisect_left(splits, first), bisect_left(splits, end) + 1)}
+    ):
+        before, last = bounds[place], bounds[place + 1]
+        if found and found[-1][1] == before:
+            found[-1] = (found[-1][0], last)
+        else:
+            found.append((before, last))
     return found
 
 
@@ -52,10 +56,10 @@ def remove_expired_rows(connection: Connection, options: Mapping[str, Mapping[st
 
     ``options`` are those of Java's ``ExpiredFilter`` by table. Files of which nothing is left are not written.
     """
-    call_for_each(list(options), lambda table: _compact(connection, table, options[table], (None, None)))
+    call_for_each(list(options), lambda table: _compact_range(connection, table, options[table], (None, None)))
 
 
-def _compact(connection: Connection, table: str, options: Mapping[str, str], rows: RowRange) -> None:
+def _compact_range(connection: Connection, table: str, options: Mapping[str, str], rows: RowRange) -> None:
     setting = jpype.JClass("org.apache.accumulo.core.client.IteratorSetting")(_PRIORITY, "expired", _FILTER)
     for name, value in options.items():
         setting.addOption(name, value)

@@ -64,8 +64,7 @@ def read_versions(connection: Connection, table: str) -> set[str]:
 
     Raises ``StoreError`` if the store does not answer.
     """
-    everything = Ranges()
-    everything.add_rows(b"", None)
+    everything = Ranges.everything()
     scan = EntryScan(table, everything, [ServerIterator(30, "version", _CLASS_ON_SERVERS)])
     try:
         with EntryStream(connection, (), scan) as stream:
@@ -116,8 +115,7 @@ def _install_jar(connection: Connection, local: Path) -> str:
 
 def _list_namespaces(connection: Connection) -> Sequence[str]:
     """Returns the namespaces of the instance's tables and of all sources."""
-    everything = Ranges()
-    everything.add_rows(b"", None)
+    everything = Ranges.everything()
     with EntryStream(connection, (), EntryScan(SOURCES_TABLE, everything)) as stream:
         rows = {row for batch in stream for row in batch.column("row").to_pylist()}
     # Rows of other things than sources begin with a zero byte.

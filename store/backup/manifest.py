@@ -23,7 +23,7 @@ from typing import Any
 import jsonschema
 
 from watchfloor.schema.definition import describe_schema_error, parse_definition
-from watchfloor.schema.errors import StoreError, UserError
+from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.format_version import refuse_format
 from watchfloor.store.runtime.private_files import write_private
@@ -93,8 +93,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_private(folder / MANIFEST, json.dumps(asdict(manifest), indent=1) + "\n")
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest of a backup.
+def read_manifest(folder: Path) -> tuple[Manifest, str]:
+    """Reads the manifest of a backup; returns it and the digest of its bytes.
 
     Raises ``UserError`` if the folder is no whole backup or the manifest is none, ``StoreError`` for data of a version
     that this program does not read.
@@ -120,7 +120,7 @@ def read_manifest(folder: Path) -> Manifest:
     if fault is not None:
         place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in fault.absolute_path)
         raise UserError(f"{path}{place}: {describe_schema_error(fault)}")
-    return _make_manifest(path, fields)
+    return _make_manifest(path, fields), hashlib.sha256(text).hexdigest()
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:
@@ -170,8 +170,3 @@ def _make_table(fields: Mapping[str, Any]) -> TableBackup:
 def _load_validator() -> jsonschema.Draft202012Validator:
     text = resources.files(__package__).joinpath("manifest.schema.json").read_text("utf-8")
     return jsonschema.Draft202012Validator(json.loads(text))
-
-
-def refuse_backup(place: str, found: str, wanted: str) -> StoreError:
-    """Returns the error of a table whose entries are not those of the backup."""
-    return StoreError(f"{place}: the store has {found} after the import, the backup {wanted}: nothing of it is shown")

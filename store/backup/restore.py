@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SIGHTINGS_TABLE, source_tables
 from watchfloor.store.bridge.requests import EntryScan
@@ -19,7 +20,7 @@ from watchfloor.store.store import Store
 from .entry_digest import EntryDigest, digest_batches
 from .entry_files import read_entries, scan_shard
 from .kept_entries import find_sightings, rename_sightings
-from .manifest import SourceBackup, TableBackup, refuse_backup
+from .manifest import SourceBackup, TableBackup
 
 TABLE_KINDS = ("event", "index", "aggregate")
 _THREADS = 2
@@ -64,8 +65,7 @@ def _compare_entries(store: Store, source: Source, backup: SourceBackup) -> None
 
 
 def _scan_sightings(store: Store, source: Source) -> Iterator[pa.RecordBatch]:
-    everything = Ranges()
-    everything.add_rows(b"", None)
+    everything = Ranges.everything()
     for batch in store.scan(EntryScan(SIGHTINGS_TABLE, everything, [find_sightings(source)])):
         yield rename_sightings(batch, source.name, "")
 
@@ -76,4 +76,4 @@ def _compare(place: str, found: EntryDigest, backup: TableBackup) -> None:
             f"{entries:,} entries (digest {digest})"
             for entries, digest in ((found.entries, found.to_hex()), (backup.entries, backup.digest))
         )
-        raise refuse_backup(place, have, wanted)
+        raise StoreError(f"{place}: the store has {have} after the import, the backup {wanted}: nothing of it is shown")

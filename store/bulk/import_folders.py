@@ -7,7 +7,6 @@ machine have ended, so a worker removes only folders of its own machine.
 from __future__ import annotations
 
 import socket
-from dataclasses import astuple
 
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge import jvm
@@ -34,8 +33,7 @@ def find_import_folder(settings: Settings, name: str) -> str:
 
 def name_import_folder(unique: str, table: str) -> str:
     """Returns the name of a folder of this process; ``unique`` tells it apart from the process's other folders."""
-    host, pid, started = astuple(ProcessIdentity.of_pid())
-    return f"{host}~{pid}~{started:.0f}~{unique}~{table}"
+    return f"{ProcessIdentity.of_pid().mark}~{unique}~{table}"
 
 
 def remove_stale_folders(store: Store) -> list[str]:
@@ -58,6 +56,6 @@ def _is_stale(name: str) -> bool:
     if host != socket.gethostname() or len(rest) != 4:
         return False
     try:
-        return ProcessIdentity(host, int(rest[0]), float(rest[1])).is_gone()
+        return ProcessIdentity.of_mark("~".join((host, *rest[:2]))).is_gone()
     except ValueError:
         return True

@@ -29,6 +29,13 @@ class Ranges:
         """Adds the rows in [start, end); None is the end of the table."""
         self._add_range(start, None, end, None)
 
+    @classmethod
+    def everything(cls) -> Ranges:
+        """Returns all rows of a table."""
+        ranges = cls()
+        ranges.add_rows(b"", None)
+        return ranges
+
     def add_prefix(self, prefix: bytes) -> None:
         """Adds the rows that start with ``prefix``."""
         self._add_range(prefix, None, prefix_end(prefix), None)

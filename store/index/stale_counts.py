@@ -38,8 +38,7 @@ def read_item_counts(reader: Reader, source: Source, item_id: bytes) -> pa.Table
 
     The servers look at all cells of the table and send only those of the item.
     """
-    everything = Ranges()
-    everything.add_rows(b"", None)
+    everything = Ranges.everything()
     pattern = "(?s).{8}" + "".join(f"\\x{byte:02x}" for byte in item_id)
     # In ISO-8859-1 each byte is one character.
     only_item = ServerIterator(30, "item", _REGEX_FILTER, {"colqRegex": pattern, "encoding": "ISO-8859-1"})

@@ -35,6 +35,17 @@ class ProcessIdentity:
         process = psutil.Process(pid)
         return cls(socket.gethostname(), process.pid, process.create_time())
 
+    @property
+    def mark(self) -> str:
+        """The text by which names of things tell the process that made them; ``~`` stands between its parts."""
+        return f"{self.host}~{self.pid}~{self.started or 0:.0f}"
+
+    @classmethod
+    def of_mark(cls, mark: str) -> ProcessIdentity:
+        """Returns the process of a ``mark``. Raises ``ValueError``."""
+        host, pid, started = mark.split("~")
+        return cls(host, int(pid), float(started))
+
     def find_process(self) -> psutil.Process | None:
         """Returns the process, even if it is a zombie; None if it has ended or the system does not show it.
 

@@ -26,7 +26,7 @@ def find_remote_files(pattern: str) -> list[str]:
     """Returns the addresses of the files that a pattern or a folder names. Raises ``InputFileError``."""
     if fault := find_fault_of_place(pattern):
         raise InputFileError(f"{show_path(pattern)}: {fault}")
-    return list(find_system(pattern).find(pattern))
+    return list(find_system(pattern).find_files(pattern))
 
 
 def read_remote_state(address: str) -> RemoteState:
@@ -52,7 +52,7 @@ def fetch_remote(address: str, span: tuple[int, int, RemoteState] | None = None)
         with tempfile.TemporaryFile(buffering=0) as spool:
             spool.truncate(state.st_size)
             for start, end in spans:
-                system.fetch(address, min(start, state.st_size), min(end, state.st_size), spool.fileno())
+                system.fetch_range(address, min(start, state.st_size), min(end, state.st_size), spool.fileno())
             if system.read_state(address) != state:
                 raise InputFileError(
                     f"{show_path(address)}: changed while it was fetched; give it again when its writer is done"

@@ -44,13 +44,13 @@ class RemoteState(NamedTuple):
 class RemoteSystem(Protocol):
     """Reads files by their addresses. Its methods raise ``UnreachableFileError``."""
 
-    def find(self, pattern: str) -> Sequence[str]:
+    def find_files(self, pattern: str) -> Sequence[str]:
         """Returns the addresses of the files that a pattern names, or of all below a folder, sorted."""
 
     def read_state(self, address: str) -> RemoteState:
         """Returns the state of a file as it is now."""
 
-    def fetch(self, address: str, start: int, end: int, target: int) -> None:
+    def fetch_range(self, address: str, start: int, end: int, target: int) -> None:
         """Writes the bytes [start, end) of a file to the same place of the open file ``target``."""
 
 
@@ -60,26 +60,26 @@ def find_system(address: str) -> RemoteSystem:
 
 
 class _S3:
-    def find(self, pattern: str) -> Sequence[str]:
+    def find_files(self, pattern: str) -> Sequence[str]:
         path = pattern.removeprefix(S3)
         bucket, _, key = path.partition("/")
         literal = key
         if magic := glob.has_magic(key):
             literal = key[: min(key.find(sign) for sign in "*?[" if sign in key)]
         folder = f"{bucket}/{literal.rpartition('/')[0]}".rstrip("/") if magic else path.rstrip("/")
-        with _told(pattern):
+        with _translate_errors(pattern):
             if not magic and key and not key.endswith("/"):
                 return [pattern]
             found = _open_s3().get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
         names = sorted(info.path for info in found if info.is_file)
-        return [S3 + name for name in names if not magic or _fits(name.partition("/")[2], key)]
+        return [S3 + name for name in names if not magic or _fits_pattern(name.partition("/")[2], key)]
 
     def read_state(self, address: str) -> RemoteState:
-        with _told(address), _open_s3().open_input_file(address.removeprefix(S3)) as file:
+        with _translate_errors(address), _open_s3().open_input_file(address.removeprefix(S3)) as file:
             return _read_s3_state(file)
 
-    def fetch(self, address: str, start: int, end: int, target: int) -> None:
-        with _told(address), _open_s3().open_input_file(address.removeprefix(S3)) as file:
+    def fetch_range(self, address: str, start: int, end: int, target: int) -> None:
+        with _translate_errors(address), _open_s3().open_input_file(address.removeprefix(S3)) as file:
 
             def fetch_part(at: int) -> None:
                 data = memoryview(file.read_at(min(_PART_BYTES, end - at), at))
@@ -92,17 +92,17 @@ class _S3:
 
 
 class _Hdfs:
-    def find(self, pattern: str) -> Sequence[str]:
-        with _told(pattern):
+    def find_files(self, pattern: str) -> Sequence[str]:
+        with _translate_errors(pattern):
             return find_files(pattern.rstrip("/"))
 
     def read_state(self, address: str) -> RemoteState:
-        with _told(address):
+        with _translate_errors(address):
             size, mtime_ms, file_id = read_file_state(address)
         return RemoteState(size, file_id, mtime_ms * 1_000_000)
 
-    def fetch(self, address: str, start: int, end: int, target: int) -> None:
-        with _told(address):
+    def fetch_range(self, address: str, start: int, end: int, target: int) -> None:
+        with _translate_errors(address):
             fetch_file(address, start, end, target)
 
 
@@ -124,7 +124,7 @@ def _read_s3_state(file: pa.NativeFile) -> RemoteState:
     )
 
 
-def _fits(key: str, pattern: str) -> bool:
+def _fits_pattern(key: str, pattern: str) -> bool:
     """Returns whether a key fits a pattern, whose ``*`` stays within a part unless it is ``**``."""
     parts, wanted = key.split("/"), pattern.split("/")
     if "**" in wanted:
@@ -133,7 +133,7 @@ def _fits(key: str, pattern: str) -> bool:
 
 
 @contextmanager
-def _told(address: str) -> Iterator[None]:
+def _translate_errors(address: str) -> Iterator[None]:
     """Translates errors, which name the address and the system's answer."""
     try:
         yield

@@ -9,7 +9,7 @@ HDFS gets more DataNodes and never fewer, so one replica comes before three. The
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +18,7 @@ from watchfloor.loadgen.continuous.clients import run_clients
 from watchfloor.loadgen.continuous.ingest import IngestOptions, sum_ingest
 from watchfloor.loadgen.continuous.table import TableLayout, TableRows, create_table
 from watchfloor.loadgen.experiments.security.pipeline import time_pipeline
-from watchfloor.loadgen.harness.experiment import Experiment, add_count
+from watchfloor.loadgen.harness.experiment import Experiment, add_count, parse_names
 from watchfloor.loadgen.harness.loads import EventFile, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.session import BenchSession, print_progress, use_second_home
@@ -97,10 +97,7 @@ def _write_entries(settings: Settings, options: Namespace, times: DurabilityTime
 
 
 def _parse_files(text: str) -> tuple[str, ...]:
-    files = tuple(dict.fromkeys(text.split(",")))
-    if not set(files) <= set(FILES):
-        raise ArgumentTypeError(f"{text!r} is not a list of {', '.join(FILES)}")
-    return files
+    return parse_names(text, FILES)
 
 
 EXPERIMENT = Experiment(

@@ -15,7 +15,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 
-from watchfloor.loadgen.harness.experiment import Experiment, add_count
+from watchfloor.loadgen.harness.experiment import Experiment, add_count, parse_names
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.session import BenchSession, print_progress, use_second_home
 from watchfloor.loadgen.harness.turns import shuffle_cases
@@ -94,7 +94,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         _kill_datanodes(settings, folders)
         _read_all(settings, options, policies, counts, KILLED, turns)
         turns.missing_parts = count_missing_parts(settings, folders)
-        turns.repairs.append(_repair(settings, folders))
+        turns.repairs.append(_repair_files(settings, folders))
         _read_all(settings, options, policies, counts, REPAIRED, turns)
     return list(make_figures(turns))
 
@@ -178,7 +178,7 @@ def _kill_datanodes(settings: Settings, folders: Sequence[str]) -> None:
     print_progress(f"two DataNodes are dead: {missing:,} parts are missing")
 
 
-def _repair(settings: Settings, folders: Sequence[str]) -> float:
+def _repair_files(settings: Settings, folders: Sequence[str]) -> float:
     """Starts the two DataNodes with empty disks; returns the seconds from then until no file lacks a part."""
     for name in _LOST:
         shutil.rmtree(settings.home / "data/hdfs" / name, ignore_errors=True)
@@ -191,18 +191,11 @@ def _repair(settings: Settings, folders: Sequence[str]) -> float:
 
 
 def _parse_codecs(text: str) -> tuple[str, ...]:
-    return _parse_names(text, CODECS)
+    return parse_names(text, CODECS)
 
 
 def _parse_policies(text: str) -> tuple[str, ...]:
-    return _parse_names(text, tuple(POLICIES))
-
-
-def _parse_names(text: str, known: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(text.split(",")))
-    if not set(names) <= set(known):
-        raise ArgumentTypeError(f"{text!r} is not a list of {', '.join(known)}")
-    return names
+    return parse_names(text, POLICIES)
 
 
 def _parse_counts(text: str) -> tuple[int, ...]:

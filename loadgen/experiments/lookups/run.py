@@ -9,11 +9,11 @@ It follows E. Seidl, "Using HDFS Erasure Coding with Accumulo", 2019, whose figu
 from __future__ import annotations
 
 import secrets
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
 from watchfloor.loadgen.harness.cpu_usage import await_rest
-from watchfloor.loadgen.harness.experiment import Experiment, add_count
+from watchfloor.loadgen.harness.experiment import Experiment, add_count, parse_names
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
@@ -76,10 +76,7 @@ def _run_codec(session: BenchSession, table: LookupTable, load: LookupLoad, writ
 
 
 def _parse_codecs(text: str) -> tuple[str, ...]:
-    codecs = tuple(dict.fromkeys(text.split(",")))
-    if not set(codecs) <= set(CODECS):
-        raise ArgumentTypeError(f"{text!r} is not a list of {', '.join(CODECS)}")
-    return codecs
+    return parse_names(text, CODECS)
 
 
 EXPERIMENT = Experiment(

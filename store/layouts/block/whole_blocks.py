@@ -35,8 +35,7 @@ def list_kept_blocks(reader: Reader, table: str, view: BlockView, items: pa.Bina
 
     ``items`` are the IDs of whole work items. Raises ``MixedBlockError`` if a merged block also has events of another.
     """
-    everything = Ranges()
-    everything.add_rows(b"", None)
+    everything = Ranges.everything()
     tags = _find_tags(items)
     found: list[pa.BinaryArray] = []
     merged: list[bytes] = []

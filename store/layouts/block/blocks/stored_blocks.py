@@ -41,8 +41,7 @@ def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryA
     The vector of files' identities is the first cell of its row and tells how many events the block has. Nothing else
     is read.
     """
-    everything = Ranges()
-    everything.add_rows(b"", None)
+    everything = Ranges.everything()
     for batch in reader.scan(EntryScan(event_table(source), everything, [FIRST_ENTRY], ordered=False)):
         whole = batch.filter(pc.equal(batch.column("qualifier"), FILE.encode()))
         yield whole.column("row"), whole.column("value")

@@ -116,13 +116,13 @@ def test_a_file_that_is_another_now_is_fetched_whole(put: Put) -> None:
 
 def test_a_file_that_changes_while_it_is_fetched_is_refused(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     address = put("moving.log", text_of("old"))
-    fetch = remote_systems._S3.fetch
+    fetch = remote_systems._S3.fetch_range
 
     def fetch_and_change(self: object, *arguments: object) -> None:
         fetch(self, *arguments)  # type: ignore[arg-type]
         put("moving.log", text_of("new"))
 
-    monkeypatch.setattr(remote_systems._S3, "fetch", fetch_and_change)
+    monkeypatch.setattr(remote_systems._S3, "fetch_range", fetch_and_change)
     with pytest.raises(InputFileError, match=r"moving\.log: changed while it was fetched"):
         open_log_file(address)
 
