@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -19,7 +20,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.ingest.formats.registry import sources_of_feed
 from watchfloor.ingest.records.ledger import LedgerRow, item_key
 from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.files.paths import describe_error
@@ -36,11 +36,14 @@ from watchfloor.store.backup.kept_entries import (
 )
 from watchfloor.store.backup.manifest import RECORDS, Manifest, SourceBackup, write_manifest
 from watchfloor.store.backup.restore import TABLE_KINDS
+from watchfloor.store.backup.saved import SAVED_TABLES, read_saved
 from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.encoding.keys import aggregate_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.runtime.private_files import make_private_folder, sync_folder
 from watchfloor.store.store import Store
 
+from .exported_items import ExportedItems, choose_items, make_partial_ends
 from .moment import Moment, SourceMoment, hold_moment
 
 ReportStep = Callable[[str], None]
@@ -51,27 +54,29 @@ ReportStep = Callable[[str], None]
 class Export:
     """The outcome of an export: its manifest, the bytes of its files, and the seconds until its moment was ``held``.
 
-    ``uncovered`` is the number of items of feeds that also write to sources which are not in the export. Their events
-    are in it, and their rows of the ledger are not.
+    ``partial`` and ``untold`` are the numbers of items of which only a part of the events is in it: where it is
+    imported the ledger says so of the ``partial`` ones, and knows nothing of the ``untold`` ones.
     """
 
     manifest: Manifest
-    uncovered: int
+    partial: int
+    untold: int
     bytes: int
     seconds: float
     held: float
 
 
-def export_sources(store: Store, names: Sequence[str], folder: Path, step: ReportStep = lambda done: None) -> Export:
-    """Exports sources into a new or empty folder. ``store`` is open for ingest.
+def export_sources(
+    store: Store, names: Sequence[str], folder: Path, step: ReportStep = lambda done: None, saved: bool = False
+) -> Export:
+    """Exports sources into a new or empty folder, with ``saved`` lists and searches too. ``store`` is open for ingest.
 
     Raises ``UserError`` for a folder with files, ``UnknownSourceError``, ``OperatorError``, ``StoreError``.
     """
-    began = time.monotonic()
     folder = folder.absolute()
     _make_folder(folder)
     try:
-        return _write_backup(store, names, folder, began, step)
+        return _write_backup(store, names, folder, step, saved)
     except BaseException as error:
         for path in folder.iterdir():
             shutil.rmtree(path, ignore_errors=True)
@@ -80,24 +85,30 @@ def export_sources(store: Store, names: Sequence[str], folder: Path, step: Repor
         raise
 
 
-def _write_backup(store: Store, names: Sequence[str], folder: Path, began: float, step: ReportStep) -> Export:
-    with hold_moment(store, names) as moment:
+def _write_backup(store: Store, names: Sequence[str], folder: Path, step: ReportStep, saved: bool) -> Export:
+    began = time.monotonic()
+    with hold_moment(store, names, list(SAVED_TABLES.values()) if saved else ()) as moment:
         held = time.monotonic() - began
         step(f"the moment is held: {len(moment.rows):,} whole work items")
         sources = {}
+        counts: Counter[bytes] = Counter()
         for name, source in moment.sources.items():
-            sources[name] = _export_source(moment, source, folder / name)
+            own = sum_counts(moment.store, moment.clones[aggregate_table(source.source)], source.source, moment.items)
+            sources[name] = _export_source(moment, source, sum(own.values()), folder / name)
+            counts.update(own)
             step(f"{name}: {sources[name].events:,} events")
-        rows = [row for row in moment.rows if _is_covered(row, moment)]
+        items = choose_items(moment.rows, moment.known, moment.sources, moment.claims, counts)
         records = {
-            "items": write_entries(_read_items(moment, rows), folder / RECORDS / "items"),
-            "quarantine": write_entries(_read_quarantine(moment, rows), folder / RECORDS / "quarantine"),
+            "items": write_entries(_read_items(moment, items), folder / RECORDS / "items"),
+            "quarantine": write_entries(_read_quarantine(moment, items.all), folder / RECORDS / "quarantine"),
         }
+        for kind, table in SAVED_TABLES.items() if saved else ():
+            records[kind] = write_entries(read_saved(store, kind, moment.clones[table]), folder / RECORDS / kind)
     manifest = Manifest(FORMAT, version("watchfloor"), moment.at, sources, records)
     sync_folder(folder)
     write_manifest(folder, manifest)
     size = sum(file.bytes for _, table in manifest.list_tables() for file in table.files)
-    return Export(manifest, len(moment.rows) - len(rows), size, time.monotonic() - began, held)
+    return Export(manifest, len(items.some), items.untold, size, time.monotonic() - began, held)
 
 
 def _make_folder(folder: Path) -> None:
@@ -114,8 +125,8 @@ def _make_folder(folder: Path) -> None:
         raise UserError(f"{folder}: only {free:,} bytes are free there: name a folder with more room")
 
 
-def _export_source(moment: Moment, source: SourceMoment, folder: Path) -> SourceBackup:
-    """Writes the entries of one source."""
+def _export_source(moment: Moment, source: SourceMoment, events: int, folder: Path) -> SourceBackup:
+    """Writes the entries of one source, which has so many events."""
     definition, store, items = source.source, moment.store, moment.items
     event, index, aggregate = (moment.clones[table] for table in source_tables(definition))
     tables = {
@@ -131,7 +142,7 @@ def _export_source(moment: Moment, source: SourceMoment, folder: Path) -> Source
         policy.keep,
         policy.removed_before,
         source.epoch,
-        sum_counts(store, aggregate, definition, items),
+        events,
         tables,
     )
 
@@ -145,13 +156,19 @@ def _read_sightings(moment: Moment, source: SourceMoment) -> Iterator[pa.RecordB
     return (rename_sightings(keep(batch), name, "") for batch in moment.store.scan(scan))
 
 
-def _read_items(moment: Moment, rows: Sequence[LedgerRow]) -> Iterator[pa.RecordBatch]:
-    """Reads the ledger's rows of items."""
-    keys = pa.array([item_key(row.item) for row in rows if row.item is not None], pa.binary())
+def _read_items(moment: Moment, items: ExportedItems) -> Iterator[pa.RecordBatch]:
+    """Reads the ledger's rows of items; those of items in part have failed where they are imported."""
+    every, some = (
+        pa.array([item_key(row.item) for row in rows if row.item is not None], pa.binary())
+        for rows in (items.all, items.some)
+    )
     ranges = Ranges()
     ranges.add_prefix(b"i")
     for batch in moment.store.scan(EntryScan(moment.clones[ITEMS_TABLE], ranges)):
-        yield batch.filter(pc.is_in(batch.column("row"), value_set=keys))
+        rows, has_ended = batch.column("row"), pc.equal(batch.column("qualifier"), b"end")
+        is_open = pc.and_not(pc.is_in(rows, value_set=some), has_ended)
+        yield batch.filter(pc.or_(pc.is_in(rows, value_set=every), is_open))
+    yield make_partial_ends(items.some, moment.sources)
 
 
 def _read_quarantine(moment: Moment, rows: Sequence[LedgerRow]) -> Iterator[pa.RecordBatch]:
@@ -160,11 +177,3 @@ def _read_quarantine(moment: Moment, rows: Sequence[LedgerRow]) -> Iterator[pa.R
     everything = Ranges.everything()
     for batch in moment.store.scan(EntryScan(moment.clones[QUARANTINE_TABLE], everything, batch_rows=64)):
         yield batch.filter(pc.is_in(pc.binary_slice(batch.column("row"), 0, ITEM_BYTES), value_set=items))
-
-
-def _is_covered(row: LedgerRow, moment: Moment) -> bool:
-    """Returns whether all sources of the item's feed are in the export, so that it is done where that is imported."""
-    if row.item is None:
-        return False
-    sources = sources_of_feed(row.item.feed, moment.known)
-    return bool(sources) and all(source.name in moment.sources for source in sources)

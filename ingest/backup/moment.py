@@ -59,7 +59,8 @@ class Moment:
     """Clones by table, and the catalog's rows, of one moment (µs since 1970 UTC).
 
     ``store`` sees all entries. ``known`` are the sources of the store, ``rows`` the ledger's rows of whole items whose
-    feeds write to the exported sources, and ``items`` the IDs of all whole items.
+    feeds write to the exported sources, ``items`` the IDs of all whole items, and ``claims`` those of the settled
+    retries among them, each with the ID of its item.
     """
 
     at: int
@@ -69,11 +70,14 @@ class Moment:
     sources: Mapping[str, SourceMoment]
     rows: Sequence[LedgerRow]
     items: pa.BinaryArray
+    claims: Mapping[bytes, bytes]
 
 
 @contextmanager
-def hold_moment(store: Store, names: Sequence[str]) -> Iterator[Moment]:
-    """Takes a moment of sources, and drops its clones at the end. ``store`` is open for ingest.
+def hold_moment(store: Store, names: Sequence[str], others: Sequence[str] = ()) -> Iterator[Moment]:
+    """Takes a moment of sources and of ``others``, which are tables, and drops its clones at the end.
+
+    ``store`` is open for ingest.
 
     Raises ``UnknownSourceError``, ``OperatorError`` if no moment suits for two minutes, ``StoreError``.
     """
@@ -84,7 +88,7 @@ def hold_moment(store: Store, names: Sequence[str]) -> Iterator[Moment]:
         for name in names:
             if name not in known:
                 raise UnknownSourceError(name, known)
-        clones = name_clones(_list_tables([known[name] for name in names]))
+        clones = name_clones([*_list_tables([known[name] for name in names]), *others])
         try:
             try:
                 moment = _take_moment(store, known, names, clones)
@@ -137,7 +141,7 @@ def _take_moment(store: Store, known: Mapping[str, Source], names: Sequence[str]
     for name, source in definitions.items():
         keeps = held.choose_entries(seeing, source, clones, items)
         sources[name] = SourceMoment(source, policies[name], held.find_epoch(source), keeps)
-    return Moment(at, seeing, known, clones, sources, [row for row in whole if touching(row)], items)
+    return Moment(at, seeing, known, clones, sources, [row for row in whole if touching(row)], items, claims)
 
 
 def _read_definitions(store: Store, names: Sequence[str]) -> dict[str, Source]:
@@ -185,7 +189,7 @@ def _refuse_partial(rows: Sequence[LedgerRow]) -> None:
         )
 
 
-def _refuse_open_claims(quarantine: Quarantine, settled: set[bytes]) -> None:
+def _refuse_open_claims(quarantine: Quarantine, settled: Collection[bytes]) -> None:
     """Raises ``UnsuitableMomentError`` if a retry has some of its events in the store."""
     for line in quarantine.open_lines():
         if line.claim and bytes.fromhex(line.claim) not in settled:

@@ -13,16 +13,27 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.ingest.queue.item import FILE_ID_BYTES
+from watchfloor.ingest.records.ledger import Ledger, item_key
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import ITEMS_TABLE, QUARANTINE_TABLE, drop_source
+from watchfloor.store.backup.entry_files import read_entries
 from watchfloor.store.backup.import_claim import claim_source, publish_source, release_source
-from watchfloor.store.backup.manifest import RECORDS, Manifest, check_files, read_manifest
+from watchfloor.store.backup.manifest import RECORDS, Manifest, TableBackup, check_files, read_manifest
 from watchfloor.store.backup.restore import restore_records, restore_source
+from watchfloor.store.backup.saved import choose_saved, restore_saved
+from watchfloor.store.layouts.held_sources import Keep
 from watchfloor.store.store import Store
 
 from .export import ReportStep
+
+_FAILED = b'"state":"failed"'
+"""The part of a cell that ends an item which has failed. In a text within the cell each quote has a backslash."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,7 @@ def import_sources(
     sources = _name_sources(manifest, new_name)
     check_files(folder, manifest)
     step(f"{len(list(manifest.list_tables()))} tables are as they were exported")
+    saved = None if new_name is not None else choose_saved(store, folder, manifest)
     claimed: dict[str, Source] = {}
     try:
         for old, source in sources.items():
@@ -63,15 +75,33 @@ def import_sources(
         raise
     for old, source in claimed.items():
         publish_source(store, source, manifest.sources[old])
-    if new_name is None:
+    if saved is not None:
+        restore_saved(store, folder, manifest, saved)
         # A worker that finds a done item reads no line of it: so the ledger comes last.
-        for table, kind in ((QUARANTINE_TABLE, "quarantine"), (ITEMS_TABLE, "items")):
-            restore_records(store, table, manifest.records[kind], folder / RECORDS / kind)
+        quarantine, items = (manifest.records[kind] for kind in ("quarantine", "items"))
+        restore_records(store, QUARANTINE_TABLE, quarantine, folder / RECORDS / "quarantine")
+        keep = _spare_done(store, items, folder / RECORDS / "items")
+        restore_records(store, ITEMS_TABLE, items, folder / RECORDS / "items", keep)
     for source in sources.values():
         release_source(store, source)
     size = sum(file.bytes for _, table in manifest.list_tables() for file in table.files)
     events = {source.name: manifest.sources[old].events for old, source in sources.items()}
     return Import(events, size, time.monotonic() - began)
+
+
+def _spare_done(store: Store, backup: TableBackup, folder: Path) -> Keep:
+    """Leaves out the rows of failed items that the ledger calls done: the store has all of their events already."""
+    failed: set[bytes] = set()
+    for batch in read_entries(folder, backup):
+        has_failed = pc.and_(
+            pc.equal(batch.column("qualifier"), b"end"), pc.match_substring(batch.column("value"), _FAILED)
+        )
+        failed.update(batch.column("row").filter(has_failed).to_pylist())
+    files = {key[1 : 1 + FILE_ID_BYTES] for key in failed}
+    rows = Ledger(store).read_files(files) if files else ()
+    done = {item_key(row.item) for row in rows if row.item is not None and row.state == "done"}
+    spared = pa.array(sorted(done & failed), pa.binary())
+    return lambda batch: batch.filter(pc.invert(pc.is_in(batch.column("row"), value_set=spared)))
 
 
 def _name_sources(manifest: Manifest, new_name: str | None) -> dict[str, Source]:

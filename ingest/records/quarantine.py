@@ -129,14 +129,18 @@ class Quarantine:
             if line.state == OPEN and (path is None or is_path_of(path, line.path)):
                 yield line
 
-    def settled_claims(self) -> set[bytes]:
-        """Returns the claims whose events are written completely: at least one line of each is marked ``retried``."""
+    def settled_claims(self) -> dict[bytes, bytes]:
+        """Returns the claims whose events are written completely, each with its item's identity.
+
+        At least one line of such a claim is marked ``retried``.
+        """
         everything = Ranges.everything()
-        claims: set[bytes] = set()
+        claims: dict[bytes, bytes] = {}
         for batch in self._store.scan(EntryScan(self._table, everything, [_META_ONLY], ordered=False)):
-            for meta in map(orjson.loads, batch.column("value").to_pylist()):
+            rows, metas = (batch.column(name).to_pylist() for name in ("row", "value"))
+            for row, meta in zip(rows, map(orjson.loads, metas), strict=True):
                 if meta["state"] == RETRIED:
-                    claims.add(bytes.fromhex(meta["claim"]))
+                    claims[bytes.fromhex(meta["claim"])] = row[:ITEM_ID_BYTES]
         return claims
 
     def find_line(self, key: str) -> QuarantinedLine:

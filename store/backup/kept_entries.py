@@ -5,6 +5,8 @@ What else is chosen depends on the layout (``store/layouts/held_sources.py``).
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,6 +22,8 @@ from watchfloor.store.reader import Reader
 _LONGEST = (1 << 31) - 1
 ITEM_BYTES = HASH_BYTES
 """Length of the ID of a work item in keys."""
+_REGEX_FILTER = "org.apache.accumulo.core.iterators.user.RegExFilter"
+_DAYS_ONLY = ServerIterator(30, "days", _REGEX_FILTER, {"colfRegex": "d"})
 
 
 def keep_counts(items: pa.BinaryArray) -> Keep:
@@ -49,15 +53,20 @@ def _last_bytes(column: pa.BinaryArray) -> pa.BinaryArray:
     return pc.binary_slice(column, -ITEM_BYTES)
 
 
-def sum_counts(reader: Reader, table: str, source: Source, items: pa.BinaryArray) -> int:
-    """Returns the number of a source's events by the counts of ``items`` in an aggregate table."""
+def sum_counts(reader: Reader, table: str, source: Source, items: pa.BinaryArray) -> dict[bytes, int]:
+    """Returns the number of a source's events of each of ``items`` that has some, by the counts in an aggregate table.
+
+    Both name items by the identities under which they count.
+    """
     ranges = Ranges()
     ranges.add_row(aggregate_shard(TOTAL, b"", source.shards) + index_prefix(TOTAL))
-    keep, total = keep_counts(items), 0
-    for batch in reader.scan(EntryScan(table, ranges)):
-        days = keep(batch.filter(pc.equal(batch.column("family"), b"d"))).column("value").to_pylist()
-        total += sum(int.from_bytes(count, "big") for count in days)
-    return total
+    keep = keep_counts(items)
+    sums: dict[bytes, int] = defaultdict(int)
+    for batch in map(keep, reader.scan(EntryScan(table, ranges, [_DAYS_ONLY]))):
+        counts = map(int.from_bytes, batch.column("value").to_pylist())
+        for qualifier, count in zip(batch.column("qualifier").to_pylist(), counts, strict=True):
+            sums[qualifier[REVTS_BYTES : REVTS_BYTES + ITEM_BYTES]] += count
+    return sums
 
 
 def find_sightings(source: Source) -> ServerIterator:
@@ -65,7 +74,7 @@ def find_sightings(source: Source) -> ServerIterator:
     # In ISO-8859-1 each byte is one character.
     pattern = rf"(?s).{{{REVTS_BYTES}}}\Q{source.name}\E\x00.*"
     options = {"colqRegex": pattern, "encoding": "ISO-8859-1"}
-    return ServerIterator(30, "source", "org.apache.accumulo.core.iterators.user.RegExFilter", options)
+    return ServerIterator(30, "source", _REGEX_FILTER, options)
 
 
 def rename_sightings(batch: pa.RecordBatch, old: str, new: str) -> pa.RecordBatch:

@@ -15,6 +15,7 @@ from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.bulk.bulk_sink import BulkSink
 from watchfloor.store.bulk.import_files import import_files
 from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.layouts.held_sources import Keep
 from watchfloor.store.store import Store
 
 from .entry_digest import EntryDigest, digest_batches
@@ -42,11 +43,13 @@ def restore_source(store: Store, source: Source, backup: SourceBackup, folder: P
     _compare_entries(store, source, backup)
 
 
-def restore_records(store: Store, table: str, backup: TableBackup, folder: Path) -> None:
-    """Writes the rows of the ledger or of the quarantine durably. Raises ``StoreError``."""
+def restore_records(
+    store: Store, table: str, backup: TableBackup, folder: Path, keep: Keep = lambda batch: batch
+) -> None:
+    """Writes those rows of the ledger or of the quarantine durably that ``keep`` chooses. Raises ``StoreError``."""
     with store.sink() as sink:
         for batch in read_entries(folder, backup):
-            sink.write_entries(table, batch)
+            sink.write_entries(table, keep(batch))
         sink.flush()
 
 

@@ -14,7 +14,7 @@ def add_commands(add: AddCommand) -> None:
     parser = add("export", run_export, "write sources to a folder, as they are at one moment, while ingest goes on")
     parser.add_argument("sources", metavar="SOURCE", nargs="*", help="the sources")
     parser.add_argument("folder", metavar="DIR", help="a new folder")
-    parser.add_argument("--all", action="store_true", help="all sources")
+    parser.add_argument("--all", action="store_true", help="all sources, named lists and saved searches")
     parser = add("import", run_import, "read the sources of a folder that `export` wrote into this store")
     parser.add_argument("folder", metavar="DIR", help="the folder")
     parser.add_argument("--as", dest="new_name", metavar="NAME", help="its only source under another name")
@@ -31,14 +31,20 @@ def run_export(args: Namespace) -> None:
         names = sorted(store.catalog.read_sources()) if args.all else list(dict.fromkeys(args.sources))
         if not names:
             raise UserError("the store has no sources")
-        done = export_sources(store, names, find_named_path(args.folder), print_message)
+        done = export_sources(store, names, find_named_path(args.folder), print_message, saved=args.all)
     print_message(
         f"{done.bytes:,} bytes in {args.folder}, {done.seconds:.1f} s; the moment was held after {done.held:.1f} s"
     )
-    if done.uncovered:
+    if done.partial:
         print_message(
-            f"{done.uncovered:,} files also write to sources that are not exported: where this is imported they count "
-            "as not loaded; export these sources too, or do not load the files there"
+            f"{done.partial:,} work items have only a part of their events in the export, as others are in sources "
+            "that are not exported, or expired: where this is imported they count as failed, until their files are "
+            "loaded again there"
+        )
+    if done.untold:
+        print_message(
+            f"{done.untold:,} more of them had lines retried, or are to be read again: where this is imported they "
+            "count as never loaded; export their other sources too, or do not load their files there"
         )
 
 

@@ -78,7 +78,7 @@ def test_an_imported_source_is_the_exported_one(
     assert stored.events == stored.total_days == 2 * LINES
     done = export_sources(store, [kind.name], tmp_path / "backup")
     assert done.manifest.sources[kind.name].events == 2 * LINES
-    assert done.uncovered == 0
+    assert (done.partial, done.untold) == (0, 0)
     forget(store, kind, good, mixed)
     assert import_sources(store, tmp_path / "backup").events == {kind.name: 2 * LINES}
     assert store.catalog.read_sources()[kind.name] == kind
@@ -195,6 +195,22 @@ def test_an_export_during_loads_and_compactions_is_of_one_moment(
     assert not texts_of(store, copy.name) - texts_of(store, kind.name)
     assert texts_of(store, copy.name).total() == events
     assert counts(store, kind) == exactly(kind, 8 * LINES)
+
+
+def test_an_expired_event_is_not_shown_after_an_import(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    kind, now = store.catalog.register(source("expired", "block", KIND)), time.time()
+    path = tmp_path / "a.log"
+    path.write_text("".join(line(n, ts=now - 1800 * n, client="10.3.2.1") + "\n" for n in range(100)))
+    load(own(store_settings, "expired"), path, feed=kind.name)
+    set_keep(store, kind.name, 24 * 3_600_000_000)
+    export_sources(store, [kind.name], tmp_path / "backup")
+    copy = f"{kind.name}_copy"
+    import_sources(store, tmp_path / "backup", copy)
+    shown, service = texts_of(store, copy), QueryService(store)
+    assert 47 <= shown.total() <= 51 and not texts_of(store, copy, "client = 10.3.2.1") - shown
+    assert service.count_events(copy) <= shown.total()
+    sightings = service.find_sightings("10.3.2.1", sources=copy).found
+    assert [found.count for found in sightings] == [service.count_events(copy)]
 
 
 def test_labels_stay_on_what_they_hide(store_settings: Settings, store: Store, tmp_path: Path) -> None:
