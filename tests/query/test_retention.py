@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
+from rule_tables import read_documents
 
 from watchfloor.query.finding.one_event import UnknownEventError
 from watchfloor.query.preparation.request import QueryRequest
+from watchfloor.query.rules.alerts.alert_state import AlertState
+from watchfloor.query.rules.alerts.detect import Detector, WatchedRules
 from watchfloor.query.service import QueryService
 from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.definition import parse_definition
@@ -71,11 +75,11 @@ def make_source(name: str, layout: str) -> Source:
     )
 
 
-def fill(store: Store, name: str, layout: str) -> Source:
+def fill(store: Store, name: str, layout: str, events: list[dict[str, Any]] = EVENTS) -> Source:
     source = store.catalog.register(make_source(name, layout))
     with store.sink() as sink:
         for item in range(3):
-            write(sink, source, item, batch_of(source, EVENTS[item::3]), block_rows=25)
+            write(sink, source, item, batch_of(source, events[item::3]), block_rows=25)
         sink.flush()
     return source
 
@@ -116,6 +120,9 @@ def check_answers(service: QueryService, name: str, kept: list[dict[str, Any]], 
     found = list_numbers(service, name, where="tags = y and host in 10.0.0.0/30", since=since)
     assert found == [e["n"] for e in kept if "y" in (e["tags"] or ()) and e["host"] != "10.0.0.4"]
     assert list_numbers(service, name, sort="-n", limit=7, since=since) == sorted(e["n"] for e in kept)[:-8:-1]
+    assert list_numbers(service, name, sort="ts", limit=1000, since=since) == [e["n"] for e in kept[::-1]]
+    found = list_numbers(service, name, where=f"who in ({name} where n = 300 | who)", since=since)
+    assert found == [e["n"] for e in kept if e["who"] == "user6" and any(one["n"] == 300 for one in kept)]
     assert service.count_events(name, since) == len(kept)
     assert service.count_events(name, since, None, "who", "user3") == users["user3"]
     assert dict(service.rank_values(name, "who", since)) == users
@@ -167,6 +174,31 @@ def test_an_expired_event_is_not_found_by_its_id(store: Store, layout: str) -> N
     assert {n for batch in watch for n in batch.column("n").to_pylist()} == {event["n"] for event in kept}
     set_keep(store, name, None)
     assert service.find_event(ids[oldest + 2], 2, 5).event.num_rows == 1
+
+
+def test_no_alert_is_about_an_expired_event(store: Store, tmp_path: Path) -> None:
+    events = EVENTS[120:220]
+    source = fill(store, "zeek.kept", "block", events)
+    document = {
+        "title": "One",
+        "id": "1",
+        "logsource": {"product": "zeek", "service": source.name.removeprefix("zeek.")},
+        "detection": {"sel": {"who": "user3"}, "condition": "sel"},
+    }
+    sources = {source.name: source}
+    state = AlertState(tmp_path / "state.db")
+    watched = WatchedRules(read_documents([document], sources).rules, (), sources)
+    detector = Detector(QueryService(store), state, watched, pytest.fail)
+    set_keep(store, source.name, TOUCHED * HOUR)
+    detector.begin_watch(0)
+    shown_from = first_shown(TOUCHED * HOUR)
+    told = detector.find_alerts()
+    matches = [to_micros(event["ts"]) for event in events if event["who"] == "user3"]
+    assert told in {sum(at >= start for at in matches) for start in (shown_from, first_shown(TOUCHED * HOUR))}
+    assert 3 < told < len(matches) - 3
+    set_keep(store, source.name, None)
+    assert told + detector.find_alerts() == len(matches)
+    state.close()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
@@ -22,9 +23,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_format(parser)
 
 
-def run_retention(args: Namespace) -> None:
-    """Changes how long a source's events are kept, removes what is expired, or lists all policies."""
-    from watchfloor.ingest.maintenance.expire import expire_sources
+def run_retention(args: Namespace) -> int:
+    """Changes how long a source's events are kept, removes what is expired, or lists all policies.
+
+    Returns the exit status.
+    """
     from watchfloor.schema.errors import UserError
     from watchfloor.store.retention.policy import set_keep
 
@@ -35,15 +38,29 @@ def run_retention(args: Namespace) -> None:
         sources = _choose_sources(store, args.source)
         if args.keep is not None:
             set_keep(store, args.source, keep)
-        if args.apply:
-            removal = expire_sources(store, sources)
-            print_message(
-                f"{', '.join(removal.sources)}: {removal.before:,} bytes on disk became {removal.after:,}: "
-                f"{removal.freed:,} freed, {removal.seconds:.1f} s"
-                if removal.sources
-                else "no event is expired: nothing to remove"
-            )
+        busy = _remove_expired(store, sources) if args.apply else False
         print_rows([_outline(store, source) for source in sources], _COLUMNS, args.format)
+    return 1 if busy else 0
+
+
+def _remove_expired(store: Store, sources: Sequence[Source]) -> bool:
+    """Removes what is expired, and says what that freed. Returns whether some of the sources were busy."""
+    from watchfloor.ingest.maintenance.expire import expire_sources
+
+    expiry = expire_sources(store, sources)
+    removal = expiry.removal
+    print_message(
+        f"{', '.join(removal.sources)}: {removal.before:,} bytes on disk became {removal.after:,}: "
+        f"{removal.freed:,} freed, {removal.seconds:.1f} s"
+        if removal.sources
+        else "no event is expired: nothing to remove"
+    )
+    if expiry.busy:
+        print_message(
+            f"left out, as `watchfloor compact` or another removal is running: {', '.join(expiry.busy)}; "
+            "run `watchfloor retention --apply` again when that is over"
+        )
+    return bool(expiry.busy)
 
 
 def parse_keep(text: str) -> int | None:

@@ -16,12 +16,19 @@ from ingest_support import RUN
 from loaded import batch_of, write
 from served import AnyToken
 
+from watchfloor.api.cli.definitions import retention
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.store_services import StoreServices
+from watchfloor.ingest.maintenance import expire
 from watchfloor.schema.definition import parse_definition
+from watchfloor.schema.errors import OperatorError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
 from watchfloor.store.encoding.keys import HOUR
+from watchfloor.store.retention.policy import set_keep
+from watchfloor.store.retention.removal import Removal, remove_expired
+from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -32,6 +39,19 @@ def list_policies(settings: Settings, *arguments: str) -> tuple[list[dict[str, A
     status, out, err = run_command(settings, "retention", *arguments, "--format", "ndjson")
     assert status == 0, err
     return [json.loads(line) for line in out.splitlines()], err
+
+
+def fill(store: Store, name: str) -> Source:
+    """Makes a source with an event in each of the last hundred hours."""
+    now = datetime.now(UTC)
+    fields = [{"name": "ts", "type": "time"}, {"name": "text", "type": "string", "indexed": True}]
+    definition = {"name": name, "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
+    source = store.catalog.register(parse_definition(definition))
+    events = [{"ts": now - timedelta(hours=n), "text": f"text {n}" * 40} for n in range(100)]
+    with store.sink() as sink:
+        write(sink, source, 0, batch_of(source, events))
+        sink.flush()
+    return source
 
 
 def ask_service(settings: Settings) -> dict[str, Any]:
@@ -45,14 +65,8 @@ def ask_service(settings: Settings) -> dict[str, Any]:
 
 
 def test_command_and_service_tell_and_change_what_is_kept(store_settings: Settings) -> None:
-    now = datetime.now(UTC)
-    fields = [{"name": "ts", "type": "time"}, {"name": "text", "type": "string", "indexed": True}]
-    definition = {"name": NAME, "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
-    with Store.open(store_settings) as store, store.sink() as sink:
-        source = store.catalog.register(parse_definition(definition))
-        events = [{"ts": now - timedelta(hours=n), "text": f"text {n}" * 40} for n in range(100)]
-        write(sink, source, 0, batch_of(source, events))
-        sink.flush()
+    with Store.open(store_settings) as store:
+        fill(store, NAME)
     rows, _ = list_policies(store_settings, NAME)
     assert {**rows[0], "bytes": 0, "oldest_day": ""} == {"name": NAME, "keep": "forever", "oldest_day": "", "bytes": 0}
     assert ask_service(store_settings) == {"keep": None, "kept_from": None}
@@ -72,6 +86,28 @@ def test_command_and_service_tell_and_change_what_is_kept(store_settings: Settin
     assert rows[0]["keep"] == "forever" and rows[0]["kept_from"] == rows[0]["removed_before"] is not None
     _, counted, _ = run_command(store_settings, "count", NAME)
     assert counted.strip() in {"59", "60", "61", "62"}
+
+
+def test_a_source_that_is_being_compacted_waits_for_the_next_removal(
+    store_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"faces.{name}{RUN}" for name in ("busy", "free")]
+    with Store.open(store_settings) as store:
+        sources = [fill(store, name) for name in names]
+        for name in names:
+            set_keep(store, name, 50 * HOUR)
+    monkeypatch.setattr(retention, "_choose_sources", lambda store, name: sources[: 1 if name else 2])
+    monkeypatch.setattr(expire, "remove_expired", lambda store, free: remove_expired(store, free, lambda seconds: None))
+    with hold_file_lock(store_settings.home / f"compact-{names[0]}.lock", OperatorError("x")):
+        status, out, err = run_command(store_settings, "retention", "--apply", "--format", "ndjson")
+        assert status == 1 and f"another removal is running: {names[0]}; run" in err and err.startswith(names[1])
+        assert ["removed_before" in json.loads(line) for line in out.splitlines()] == [False, True]
+        status, out, err = run_command(store_settings, "retention", names[0], "--apply")
+        assert (status, out) == (3, "") and f"watchfloor compact {names[0]}" in err
+    given: list[list[Source]] = []
+    monkeypatch.setattr(expire, "remove_expired", lambda store, free: given.append(free) or Removal((), 0, 0, 0))
+    assert "left out" not in list_policies(store_settings, "--apply")[1]
+    assert given == [sources]
 
 
 @pytest.mark.parametrize(
