@@ -6,13 +6,14 @@ offsets count the bytes of the content.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from io import FileIO
 
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 
-from .archives.archive import ARCHIVE_BYTES, find_archive_kind, open_member
+from .archives.archive import ARCHIVE_BYTES, find_archive_kind, is_archive, open_member
 from .archives.members import ArchiveFault
 from .compressions.blocks import BlockReader
 from .compressions.table import MAGIC_BYTES, find_compression
@@ -45,6 +46,12 @@ def open_content(file: FileIO, block_bytes: int, size: int | None = None) -> Blo
         file.seek(0)
         return None
     return content
+
+
+def can_be_told_by_beginning(file: FileIO) -> bool:
+    """Returns whether the lines at the beginning of an open file can be read without the file's end."""
+    beginning = os.pread(file.fileno(), BEGINNING_BYTES, 0)
+    return not is_archive(file) and find_container(beginning, None) is None
 
 
 class _FileBlocks:

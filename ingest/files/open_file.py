@@ -35,10 +35,12 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 class OpenLog(FileIO):
     """An open log file, or an open archive of which the log ``member`` is to be read.
 
-    ``member`` is empty for a file that is a log itself. ``remote`` is the state of a file that was fetched.
+    ``member`` is empty for a file that is a log itself. ``remote`` is the state of a file that was fetched; if
+    ``is_cut``, only its beginning was.
     """
 
     member = ""
+    is_cut = False
     remote: RemoteState | None = None
 
 
@@ -80,20 +82,22 @@ def resolve_path(path: str | Path) -> str:
     return os.path.realpath(os.fspath(path))
 
 
-def open_log_file(path: str, member: str = "", span: tuple[int, int, RemoteState] | None = None) -> OpenLog:
+def open_log_file(
+    path: str, member: str = "", span: tuple[int, int, RemoteState] | None = None, most: int | None = None
+) -> OpenLog:
     """Opens a regular file for reading; its ``name`` is ``path``, which must be absolute and without links.
 
     ``member`` is the log in it that is to be read, if it is an archive. ``path`` may be the address of a remote file:
-    then it is fetched, with ``span`` perhaps only in part (``fetch_remote``).
+    then it is fetched, with ``span`` perhaps only in part (``fetch_remote``), with ``most`` only so many bytes of it.
 
     Raises ``UnreachableFileError`` if this host cannot open it, or if a part of ``path`` is a link. Raises
     ``InputFileError`` for anything but a regular file (a FIFO would block, a device may have no end), and for a file
     with several hard links if another user may have made one of them.
     """
     if is_address(path):
-        fetched, state = fetch_remote(path, span)
+        fetched, state = fetch_remote(path, span, most)
         file = OpenLog(path, opener=lambda _path, _flags: fetched)
-        file.member, file.remote = member, state
+        file.member, file.remote, file.is_cut = member, state, most is not None and most < state.st_size
         return file
     try:
         with _open_folder(path) as (folder, name):

@@ -26,7 +26,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
-from .logs_in_file import LogsInFile, sniff_logs
+from .logs_in_file import LogsInFile, sniff_logs, sniff_logs_at
 
 LONG_ITEM = 4
 """The length of the longest items, as a multiple of ``item_bytes``."""
@@ -85,8 +85,7 @@ class Intake:
 
     def sniff_logs(self, path: str, feed: str | None) -> LogsInFile:
         """Returns how the logs in a file are to be read, without queueing it."""
-        with open_log_file(path) as file:
-            return sniff_logs(file, feed, self.known_sources())
+        return sniff_logs_at(path, feed, self.known_sources())
 
     def register_sources(self, files: Iterable[SniffResult]) -> None:
         """Registers the sources of many files that the catalog lacks, all at once.

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 
 from watchfloor.ingest.files.archives.archive import list_members
 from watchfloor.ingest.files.archives.members import ArchiveFault
-from watchfloor.ingest.files.open_file import OpenLog, join_member
+from watchfloor.ingest.files.content import can_be_told_by_beginning
+from watchfloor.ingest.files.open_file import OpenLog, join_member, open_log_file
 from watchfloor.ingest.parsing.format import SniffResult
+from watchfloor.ingest.parsing.sample import SAMPLE_BYTES
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 
 from .sniff import sniff_file
 
+SNIFFED_BYTES = SAMPLE_BYTES + (4 << 20)
+"""The beginning of a remote file that is fetched to recognise it: more than formats read of a file."""
 _MOST_PROBLEMS = 5
 
 
@@ -24,6 +28,18 @@ class LogsInFile:
 
     logs: dict[str, SniffResult]
     left_out: tuple[str, ...] = ()
+
+
+def sniff_logs_at(path: str, feed: str | None, known: Mapping[str, Source]) -> LogsInFile:
+    """Recognises the logs in the file at a path or an address, as ``sniff_logs`` does.
+
+    Of a large remote file it fetches the beginning alone, if that tells.
+    """
+    with open_log_file(path, most=SNIFFED_BYTES) as file:
+        if not file.is_cut or can_be_told_by_beginning(file):
+            return sniff_logs(file, feed, known)
+    with open_log_file(path) as file:
+        return sniff_logs(file, feed, known)
 
 
 def sniff_logs(file: OpenLog, feed: str | None, known: Mapping[str, Source]) -> LogsInFile:

@@ -25,6 +25,11 @@ def find_archive_kind(beginning: bytes) -> str:
     return "a tar archive" if is_tar(beginning) else ""
 
 
+def is_archive(file: FileIO) -> bool:
+    """Returns whether an open file is an archive, by its beginning."""
+    return _begins_as_zip(file) or _open_tar(file) is not None
+
+
 def list_members(file: FileIO) -> list[Member] | None:
     """Returns the members of an open archive; None if the file is no archive. Raises ``ArchiveFault``."""
     size = os.fstat(file.fileno()).st_size

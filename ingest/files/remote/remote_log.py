@@ -36,23 +36,27 @@ def read_remote_state(address: str) -> RemoteState:
     return find_system(address).read_state(address)
 
 
-def fetch_remote(address: str, span: tuple[int, int, RemoteState] | None = None) -> tuple[int, RemoteState]:
+def fetch_remote(
+    address: str, span: tuple[int, int, RemoteState] | None = None, most: int | None = None
+) -> tuple[int, RemoteState]:
     """Returns a descriptor of a remote file's bytes, at their places in the file, and the file's state.
 
     With ``span`` only the beginning and the bytes in [start, end) are fetched, if the file's state is still the given
-    one. Raises ``UnreachableFileError`` if the file cannot be read, ``InputFileError`` if it changes meanwhile.
+    one. With ``most`` only so many bytes are fetched, and the file ends there. Raises ``UnreachableFileError`` if the
+    file cannot be read, ``InputFileError`` if it changes meanwhile.
     """
     system, state = find_system(address), read_remote_state(address)
-    spans: Iterable[tuple[int, int]] = [(0, state.st_size)]
+    size = state.st_size if most is None else min(most, state.st_size)
+    spans: Iterable[tuple[int, int]] = [(0, size)]
     if span is not None and span[2] == state:
         start, end, _ = span
         spans = [(0, HEAD_BYTES), (max(start, HEAD_BYTES), end)] if end > HEAD_BYTES else [(0, HEAD_BYTES)]
     _check_room(address, sum(end - start for start, end in spans))
     try:
         with tempfile.TemporaryFile(buffering=0) as spool:
-            spool.truncate(state.st_size)
+            spool.truncate(size)
             for start, end in spans:
-                system.fetch_range(address, min(start, state.st_size), min(end, state.st_size), spool.fileno())
+                system.fetch_range(address, min(start, size), min(end, size), spool.fileno())
             if system.read_state(address) != state:
                 raise InputFileError(
                     f"{show_path(address)}: changed while it was fetched; give it again when its writer is done"

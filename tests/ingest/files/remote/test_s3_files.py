@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import socket
 import zipfile
@@ -24,7 +25,9 @@ from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.files.open_file import open_log_file
 from watchfloor.ingest.files.remote import remote_log, remote_systems
 from watchfloor.ingest.files.remote.remote_log import find_remote_files, read_remote_state
+from watchfloor.ingest.intake import logs_in_file
 from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.intake.logs_in_file import sniff_logs_at
 from watchfloor.schema.errors import InputFileError, UnreachableFileError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
@@ -104,6 +107,35 @@ def test_the_lines_of_an_item_are_read_from_its_part_alone(put: Put, lengths: li
             fetched = file.read()
     assert b"".join(chunk.data for chunk in chunks) == content[ends[first] : ends[last]]
     assert fetched == bytes(byte if at < 4 or ends[first] <= at < ends[last] else 0 for at, byte in enumerate(content))
+
+
+def test_a_large_file_is_recognised_by_its_beginning(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain or compressed one; an archive, and a document, is fetched whole."""
+    lines = [{"_path": "dns", "ts": n, "uid": f"C{n}", "query": os.urandom(20).hex()} for n in range(4_000)]
+    content = "".join(json.dumps(one) + "\n" for one in lines).encode()
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("inner.log", content)
+    document = json.dumps({"Records": lines}).encode()
+    fetched: list[int] = []
+    fetch = remote_systems._S3.fetch_range
+
+    def note_range(self: remote_systems._S3, address: str, start: int, end: int, target: int) -> None:
+        fetched.append(end - start)
+        fetch(self, address, start, end, target)
+
+    monkeypatch.setattr(remote_systems._S3, "fetch_range", note_range)
+    monkeypatch.setattr(logs_in_file, "SNIFFED_BYTES", 120_000)
+    forms = {"a.log": content, "a.log.gz": gzip.compress(content), "a.zip": zipped.getvalue(), "a.json": document}
+    for name, packed in forms.items():
+        address, local = put(name, packed), tmp_path / name
+        local.write_bytes(packed)
+        assert len(packed) > 120_000
+        found = sniff_logs_at(address, "zeek", {})
+        assert found == sniff_logs_at(str(local), "zeek", {})
+        is_whole = name in ("a.zip", "a.json")
+        assert (found.logs.popitem()[1].feed, fetched) == ("zeek", [120_000, len(packed)] if is_whole else [120_000])
+        fetched.clear()
 
 
 def test_a_file_that_is_another_now_is_fetched_whole(put: Put) -> None:
