@@ -139,6 +139,10 @@ class StoreError(OperatorError):
     """Accumulo is down, or refused what it was given."""
 
 
+class NoRoomError(OperatorError):
+    """The disk of the stack has too little room for a write."""
+
+
 class QueueError(OperatorError):
     """Kafka is down, or refused what it was given."""
 

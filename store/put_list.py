@@ -50,12 +50,13 @@ def put_list(
 
     ``label`` is the visibility of all versions; None keeps that of the version before. ``expires`` is a time in µs.
     ``labels`` are those of the one who puts it; None stands for all. Raises ``UserError`` for a bad name or label, and
-    for the name of a list that ``labels`` hide.
+    for the name of a list that ``labels`` hide; ``NoRoomError``.
     """
     if not is_list_name(name):
         raise UserError(
             f"{name[:200]!r} is no name of a list: use letters, digits, _ and -, at most 100, no digit first"
         )
+    store.check_room()
     known = _read_all(store).get(name, [])
     if known and not _is_seen(known, labels):
         raise UserError(f"the name {name} is taken by a list that you do not see; choose another one")

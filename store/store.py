@@ -28,6 +28,7 @@ from .admin.server_iterators import check_iterators
 from .admin.user_labels import UserLabels
 from .catalog import Catalog
 from .reader import CatalogRow, Slot
+from .runtime.disk_space import read_disk_space
 from .snapshot import GRACE_SECONDS, Snapshot
 
 T = TypeVar("T")
@@ -114,6 +115,11 @@ class Store:
         """
         granted = set(self.authorizations).union(*map(labels.collect_labels, sources))
         return self.with_authorizations(sorted(granted))
+
+    def check_room(self, size: int = 0) -> None:
+        """Raises ``NoRoomError`` if the disk of the local stack has too little room for a write of ``size`` bytes."""
+        if space := read_disk_space(self.settings):
+            space.check_room(size)
 
     def snapshot(self) -> Snapshot:
         """Returns a reader for one query, which sees the same state of each source all the time."""

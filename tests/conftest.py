@@ -1,4 +1,4 @@
-"""Fixtures and scheduling of all tests: one local stack for the whole run, and the real logs where they are."""
+"""Fixtures and scheduling of all tests: local stacks for the files of a run, and the real logs where they are."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 from loaded import LAYOUTS
-from own_stack import stack_folder
+from own_stack import SharedStack
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from watchfloor.ingest.worker import pool
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
 pytest_plugins = ("fuzzed_service", "oracle_questions")
@@ -108,14 +107,17 @@ def layout(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def store_settings() -> Iterator[Settings]:
-    """The stack of this test run, or of this process of it."""
-    with stack_folder() as settings:
-        # A umask that closes nothing: what the stack leaves open to others, tests find.
-        before = os.umask(0)
-        start_stack(settings)
-        os.umask(before)
-        yield settings
+def shared_stack() -> Iterator[SharedStack]:
+    """The stack of this process of the test run."""
+    stack = SharedStack()
+    yield stack
+    stack.close()
+
+
+@pytest.fixture(scope="module")
+def store_settings(shared_stack: SharedStack) -> Settings:
+    """The stack of this test run, or of this process of it. It may be another one than that of the file before."""
+    return shared_stack.provide()
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +129,7 @@ def data_dir() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def query_store(store_settings: Settings) -> Iterator[Store]:
     """The store as analysts see it."""
     with Store.open(store_settings, role="query") as store:

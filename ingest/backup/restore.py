@@ -52,12 +52,14 @@ def import_sources(
 
     A source under another name has no rows in ledger and quarantine: these belong to its feed. ``store`` is open for
     ingest. Raises ``UserError`` for a backup that is not whole, was changed, or has a source that exists;
-    ``DefinitionError``, ``OperatorError``, ``StoreError``.
+    ``DefinitionError``, ``NoRoomError``, ``OperatorError``, ``StoreError``.
     """
     began = time.monotonic()
     folder = folder.absolute()
     manifest, digest = read_manifest(folder)
     sources = _name_sources(manifest, new_name)
+    size = sum(file.bytes for _, table in manifest.list_tables() for file in table.files)
+    store.check_room(size)
     check_files(folder, manifest)
     step(f"{len(list(manifest.list_tables()))} tables are as they were exported")
     saved = None if new_name is not None else choose_saved(store, folder, manifest)
@@ -84,7 +86,6 @@ def import_sources(
         restore_records(store, ITEMS_TABLE, items, folder / RECORDS / "items", keep)
     for source in sources.values():
         release_source(store, source)
-    size = sum(file.bytes for _, table in manifest.list_tables() for file in table.files)
     events = {source.name: manifest.sources[old].events for old, source in sources.items()}
     return Import(events, size, time.monotonic() - began)
 

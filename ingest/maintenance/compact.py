@@ -25,13 +25,14 @@ def compact_source(
     ``index`` also writes all blocks anew if an index does not cover all events.
 
     Raises ``UserError`` for a source without blocks, ``OperatorError`` if a compaction of it is running,
-    ``StoreError``.
+    ``NoRoomError``, ``StoreError``.
     """
     source = store.catalog.find_source(name)
     if source.layout != "block":
         raise UserError(
             f"{name} has the layout {source.layout}: each event has a row of its own, nothing can be merged"
         )
+    store.check_room()
     # Two compactions at once would do no harm, but would abort each other.
     busy = OperatorError(
         f"another `watchfloor compact {source.name}` or `watchfloor retention --apply` is running; wait for it"

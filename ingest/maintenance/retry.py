@@ -68,8 +68,10 @@ def retry_lines(
 ) -> RetryResult:
     """Retries all open lines, the lines of the file ``path``, or the line ``key`` (``ITEM:OFFSET``).
 
-    Lines of which ``is_seen`` returns False count as not there.
+    Lines of which ``is_seen`` returns False count as not there. Raises ``NoRoomError``, ``OperatorError`` while another
+    retry runs, ``UserError`` for a line that is not open.
     """
+    store.check_room()
     # Two retries at once could give the same line to two claims, and count it twice.
     busy = OperatorError("another `watchfloor quarantine retry` is running; wait for it")
     with hold_file_lock(store.settings.home / "retry.lock", busy), store.sink() as sink:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from watchfloor.schema.errors import NoRoomError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 
@@ -42,6 +43,15 @@ class DiskSpace:
     def describe(self) -> str:
         """Returns how much room is left, what follows from it, and the remedy; for a disk that is low."""
         return f"the disk of {show_path(self.folder)} is nearly full: {self.describe_room()}"
+
+    def check_room(self, size: int) -> None:
+        """Raises ``NoRoomError`` if less than the reserve would be free once ``size`` bytes are written."""
+        if self.free - size < self.reserve:
+            needed = f", {size >> 20:,} MiB are to be written" if size >> 20 else ""
+            raise NoRoomError(
+                f"the disk of {show_path(self.folder)} is nearly full: {self.free >> 20:,} MiB are free{needed}, and "
+                f"{self.reserve >> 20:,} MiB (disk_reserve) must stay free: free some space, then try again"
+            )
 
     def describe_room(self) -> str:
         """Returns what ``describe`` says, without the folder."""

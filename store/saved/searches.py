@@ -51,11 +51,15 @@ def find_search(store: Store, owner: str, name: str) -> SavedSearch:
 
 
 def put_search(store: Store, owner: str, name: str, search: Mapping[str, Any]) -> SavedSearch:
-    """Saves a search durably, in the place of one of the same name. Raises ``UserError`` if it is too large."""
+    """Saves a search durably, in the place of one of the same name.
+
+    Raises ``UserError`` if it is too large, ``NoRoomError``.
+    """
     saved = SavedSearch(name, search, time.time_ns() // 1000)
     size = len(orjson.dumps(search))
     if size > MAX_BYTES:
         raise UserError(f"this search has {size:,} bytes as JSON; at most {MAX_BYTES:,} are kept")
+    store.check_room()
     known = {other.name for other in read_searches(store, owner)}
     if name not in known and len(known) >= MAX_SEARCHES:
         raise UserError(f"there are {len(known)} saved searches, and no more are kept; remove one")

@@ -7,16 +7,24 @@ In `make soak`: a stack of its own, whose servers die and come back.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ingest_support import counts, exactly, ledger_rows, log_file, own, source, wait_for, workers_of
+from command_line import run_command
+from ingest_support import counts, exactly, ledger_rows, load, log_file, own, source, wait_for, workers_of
 from own_stack import stack_folder
+from served import AnyToken
 from small_disk import count_free, fill_disk, mount_small_disk
 
+from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import RestLimits
+from watchfloor.api.rest.base.problems import problem_type
+from watchfloor.api.rest.store_services import StoreServices
+from watchfloor.ingest.backup.export import export_sources
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.load_result import LoadProgress
 from watchfloor.ingest.worker.claim import STALE_SECONDS
@@ -84,6 +92,55 @@ def test_workers_pause_below_the_reserve_and_go_on_by_themselves(settings: Setti
     log = load.log_file.read_text()
     # Each worker says so once; the second may have come too late to have paused.
     assert 1 <= log.count("pausing: the disk of") == log.count("there is room on the disk again") <= 2
+
+
+def test_nothing_else_is_written_below_the_reserve(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each write is refused, and what is there can be read, and removed."""
+    monkeypatch.setenv("WATCHFLOOR_DISK_RESERVE", str(RESERVE))
+    mine, kind = own(settings, "below"), source("below")
+    values, definition = tmp_path / "hosts.txt", tmp_path / "other.json"
+    values.write_text("10.0.0.1\n")
+    definition.write_text(json.dumps({**kind.definition, "name": f"{kind.name}2"}))
+    backup = tmp_path / "backup"
+    with Store.open(settings) as store:
+        store.catalog.register(kind)
+        load(mine, log_file(tmp_path / "a.log", 500), feed=kind.name)
+        export_sources(store, [kind.name], backup)
+    assert run_command(settings, "lists", "put", "below", str(values))[0] == 0
+    writes: dict[str, tuple[str, ...]] = {
+        "lists": ("put", "above", str(values)),
+        "compact": (kind.name,),
+        "quarantine": ("retry",),
+        "sources": ("add", str(definition)),
+        "import": (str(backup), "--as", f"{kind.name}3"),
+    }
+    services = StoreServices(settings)
+    client = create_app(services, AnyToken(), RestLimits()).test_client()
+    bearer = {"Authorization": "Bearer admin"}
+    with fill_disk(settings.home.parent, leave=RESERVE - 2 * MIB):
+        for command, arguments in writes.items():
+            status, _, said = run_command(settings, command, *arguments)
+            assert (status, "80 MiB (disk_reserve) must stay free: free some space" in said) == (3, True), (
+                command,
+                said,
+            )
+        for method, path, body in (
+            ("PUT", "lists/above", {"text": "10.0.0.1"}),
+            ("PUT", "searches/above", {"source": kind.name}),
+            ("POST", "quarantine/retry", {}),
+        ):
+            refused = client.open(f"/api/v1/{path}", method=method, json=body, headers=bearer)
+            assert (refused.status_code, refused.json["type"]) == (507, problem_type("no-room")), refused.text
+        assert run_command(settings, "count", kind.name)[1].split() == ["500"]
+        found = client.post("/api/v1/query", json={"source": kind.name, "limit": 5}, headers=bearer)
+        assert len(found.text.splitlines()) == 6
+        assert run_command(settings, "lists", "remove", "below")[0] == 0
+    services.close()
+    with Store.open(settings) as store:
+        assert not {f"{kind.name}2", f"{kind.name}3"} & store.catalog.read_sources().keys()
+    assert run_command(settings, "lists", "put", "above", str(values))[0] == 0
 
 
 def test_a_full_disk_loses_nothing_and_one_up_repairs(settings: Settings, tmp_path: Path) -> None:

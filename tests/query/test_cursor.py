@@ -97,7 +97,7 @@ requests = st.builds(
 @pytest.mark.stack
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(asked=requests, sizes=st.lists(st.integers(1, 200), min_size=1, max_size=4))
-@settings(QUERY_PROFILE, max_examples=60)
+@settings(QUERY_PROFILE)
 def test_pages_together_are_the_whole_answer(layout: str, asked: QueryRequest, sizes: list[int], store: Store) -> None:
     service = QueryService(store)
     since = None if asked.since is None else round(asked.since * 1_000_000)

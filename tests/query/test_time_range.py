@@ -104,7 +104,7 @@ def expect(since: int | None, until: int | None, seen: tuple[int, int] | None = 
     limit=st.integers(1, 5),
     seen=st.none() | st.tuples(st.sampled_from(SEEN), st.sampled_from(SEEN)),
 )
-@settings(QUERY_PROFILE, max_examples=60)
+@settings(QUERY_PROFILE)
 def test_queries_and_their_pages_know_every_time(
     layout: str,
     since: int | None,
@@ -133,7 +133,7 @@ def test_queries_and_their_pages_know_every_time(
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(since=asked_times, until=asked_times, bucket=st.sampled_from(BUCKETS))
-@settings(QUERY_PROFILE, max_examples=40)
+@settings(QUERY_PROFILE)
 def test_counts_know_every_time(layout: str, since: int | None, until: int | None, bucket: str, store: Store) -> None:
     service, name = QueryService(store), source(layout).name
     if since is not None and until is not None and since >= until:

@@ -129,6 +129,7 @@ def add_source(args: Namespace) -> None:
         known = store.catalog.read_sources().get(source.name)
         if known is not None:
             check_redefinition(known, source, shown)
+        store.check_room()
         stored = store.catalog.register(source, is_redefined=True)
     print_message(
         f"{stored.name}{'' if known else ' is new'}: {len(stored.fields)} fields, "
@@ -174,6 +175,7 @@ def index_field(args: Namespace) -> None:
         field = known[args.name].find_field(args.field)
         indexes = (VALUE_INDEX, REVERSED_INDEX) if field.is_reversed or args.reversed else (VALUE_INDEX,)
         changed = replace(field, indexes=indexes)
+        store.check_room()
         stored = store.catalog.register(known[args.name].replace_fields({field.name: changed})).find_field(args.field)
     for index in filter(None, map(stored.find_index, (IndexKind.VALUES, IndexKind.REVERSED))):
         start = format_moment(from_micros(index.covers_from))

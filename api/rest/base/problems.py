@@ -18,6 +18,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from watchfloor.schema.errors import (
     FilterError,
+    NoRoomError,
     OperatorError,
     TimeRangeError,
     UnknownEventError,
@@ -32,6 +33,7 @@ from watchfloor.schema.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
+NO_ROOM = "nothing is written until some space is freed; queries are answered (the service's log has the figures)"
 UNAVAILABLE = "the store does not answer this now; try again later (the service's log has the reason)"
 log = logging.getLogger(__name__)
 
@@ -59,6 +61,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "internal": (500, "The service failed"),
     "busy": (429, "Too many requests are running"),
     "unavailable": (503, "The store is not available"),
+    "no-room": (507, "The store's disk is nearly full"),
 }
 _KINDS_BY_ERROR: tuple[tuple[type[BaseException], str], ...] = (
     (UnknownFieldError, "unknown-field"),
@@ -70,6 +73,7 @@ _KINDS_BY_ERROR: tuple[tuple[type[BaseException], str], ...] = (
     (UnknownSearchError, "unknown-search"),
     (TimeRangeError, "bad-time-range"),
     (UserError, "bad-request"),
+    (NoRoomError, "no-room"),
     (OperatorError, "unavailable"),
 )
 _KINDS_BY_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "too-large", 415: "unsupported-media-type"}
@@ -120,6 +124,9 @@ def to_problem(error: BaseException) -> Problem:
     if kind == "unavailable":
         log.warning("not available: %s", error)
         return Problem(kind, UNAVAILABLE, headers={"Retry-After": str(RETRY_SECONDS)})
+    if kind == "no-room":
+        log.warning("not written: %s", error)
+        return Problem(kind, NO_ROOM)
     if isinstance(error, FilterError) and error.text:
         place = {"position": error.position, "caret": point_at(error.text, error.position), "reason": error.message}
         return Problem(kind, str(error), place)

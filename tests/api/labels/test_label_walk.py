@@ -96,11 +96,11 @@ class Walk:
     def ask_all(self, holders: tuple[str, ...], most_members: int = 100) -> dict[str, Answers]:
         """Returns the answers to all requests with at most ``most_members`` members, by holder and request.
 
-        Operators see of events what ``staff`` sees, so they are asked with one member at most.
+        Whoever sees of events what ``staff`` sees, or less, is asked with one member at most.
         """
         client, close = self.open_client()
         walked = [r for r in list_requests(list_data_routes(), self.values) if is_harmless(r)]
-        most = {name: 1 if name in OPERATORS else most_members for name in holders}
+        most = {name: most_members if name in ("staff", "secret") else 1 for name in holders}
         try:
             return {
                 name: {
@@ -247,7 +247,9 @@ def test_who_has_the_label_sees_what_it_hides(with_hidden: dict[str, Answers]) -
 
 
 def test_a_label_that_no_source_has_shows_nothing_more(with_hidden: dict[str, Answers]) -> None:
-    assert with_hidden["unknown"] == with_hidden["staff"]
+    # A token's jobs are those that it has asked for.
+    answers = {r: answer for r, answer in with_hidden["unknown"].items() if not r.startswith("GET /api/v1/jobs ")}
+    assert len(answers) > 50 and answers == {request: with_hidden["staff"][request] for request in answers}
 
 
 def test_a_hidden_source_is_answered_like_one_that_does_not_exist(with_hidden: dict[str, Answers]) -> None:

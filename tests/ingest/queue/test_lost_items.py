@@ -132,8 +132,11 @@ def test_what_the_topic_has_is_not_queued_a_second_time(store_settings: Settings
             wait_for(lambda: ledger_rows(store, marker))
             time.sleep(1)
     assert count_messages(settings) == items + 1
-    assert load(settings, file, feed=kind.name).events == 1000
+    # Its worker may have read the file before the load asks for it, which then counts as known.
+    load(settings, file, feed=kind.name)
     assert count_messages(settings) == items + 1
+    with worker_here(settings):
+        wait_for(lambda: counts(store, kind) == exactly(kind, 1003))
 
 
 def test_a_load_queues_what_its_topic_has_lost(store_settings: Settings, store: Store, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_watch_shows_ids(service: QueryService) -> None:
     newer=st.integers(0, 12) | st.just(1000),
     older=st.integers(0, 12) | st.just(1000),
 )
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_neighbours_are_those_of_the_whole_list(
     service: QueryService, layout: str, place: int, newer: int, older: int
 ) -> None:

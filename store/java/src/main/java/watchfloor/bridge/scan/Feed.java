@@ -268,7 +268,11 @@ final class Feed {
       thread.cancel(true);
     }
     if (open != null) {
-      open.close();
+      try {
+        open.close();
+      } catch (IllegalStateException e) {
+        // The client was closed meanwhile by another thread, and its scans with it.
+      }
     }
     if (wait > 0) {
       Threads.LATER.schedule(() -> thread.cancel(true), wait, TimeUnit.NANOSECONDS);

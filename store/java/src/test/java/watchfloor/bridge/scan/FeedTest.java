@@ -26,6 +26,10 @@ class FeedTest {
 
   /** A scanner of {@link #ENTRIES} entries that counts those that were read. */
   private static ScannerBase scanner(AtomicInteger read) {
+    return scanner(read, () -> {});
+  }
+
+  private static ScannerBase scanner(AtomicInteger read, Runnable close) {
     return (ScannerBase)
         Proxy.newProxyInstance(
             FeedTest.class.getClassLoader(),
@@ -38,6 +42,7 @@ class FeedTest {
                       .mapToObj(i -> Map.entry(new Key(String.format("%06d", i)), new Value(new byte[VALUE_BYTES])))
                       .iterator();
                 case "close":
+                  close.run();
                   return null;
                 default:
                   throw new UnsupportedOperationException(method.getName());
@@ -139,5 +144,23 @@ class FeedTest {
     // The memory is free in truth: the feed keeps neither what was read ahead nor what was taken.
     assertThrows(CancellationException.class, feed::value);
     assertEquals(memory.size(), memory.free());
+  }
+
+  @Test
+  void aFeedWhoseClientIsClosedMeanwhileIsClosedToo() throws Exception {
+    ReadAheadMemory memory = new ReadAheadMemory(30 * VALUE_BYTES);
+    AtomicInteger read = new AtomicInteger();
+    AtomicInteger refused = new AtomicInteger();
+    Runnable refuse =
+        () -> {
+          refused.incrementAndGet();
+          throw new IllegalStateException("This client was closed.");
+        };
+    Feed feed = new Feed(f -> f.drain(scanner(read, refuse), Long.MAX_VALUE), memory, MAX_BYTES, OWN_BYTES);
+    await(() -> memory.free() < VALUE_BYTES);
+    feed.close();
+    assertTrue(refused.get() > 0);
+    await(() -> memory.free() == memory.size());
+    assertThrows(CancellationException.class, () -> feed.advance(0));
   }
 }
