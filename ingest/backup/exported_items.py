@@ -19,9 +19,7 @@ from watchfloor.ingest.formats.registry import sources_of_feed
 from watchfloor.ingest.reading.parts import part_ids
 from watchfloor.ingest.records.ledger import ItemEnd, LedgerRow, item_key
 from watchfloor.schema.source import Source
-from watchfloor.schema.text import shorten
-
-_LONGEST_NAMES = 200
+from watchfloor.schema.text import list_names
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def make_partial_ends(rows: Sequence[LedgerRow], exported: Collection[str]) -> p
 
     A file with such an item is read when it is loaded there, and its events take the place of the imported ones.
     """
-    names = shorten(", ".join(sorted(exported)), _LONGEST_NAMES)
+    names = list_names(sorted(exported))
     reason = f"of its events only those of {names} were imported: load its file for the others"
     keys: list[bytes] = []
     ends: list[bytes] = []

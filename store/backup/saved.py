@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.text import list_names
 from watchfloor.schema.visibility.expressions import list_labels
 from watchfloor.store.admin.labels import read_user_labels
 from watchfloor.store.admin.tables import LISTS_TABLE, SEARCHES_TABLE
@@ -33,7 +34,6 @@ SAVED_TABLES = {"lists": LISTS_TABLE, "searches": SEARCHES_TABLE}
 _HEADS = make_list_row("")
 _FEW_CELLS = 8
 """Entries in a batch of a scan for the values of lists: a cell has up to a megabyte."""
-_MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,9 @@ def _choose_searches(store: Store, folder: Path, manifest: Manifest) -> tuple[pa
 
 def _refuse(others: list[str], remedy: str) -> None:
     if others:
-        more = f" and {len(others) - _MOST_SHOWN:,} more" if len(others) > _MOST_SHOWN else ""
         raise UserError(
-            f"{', '.join(others[:_MOST_SHOWN])}{more}: there already with another content; rename or remove it "
-            f"({remedy}), and import again"
+            f"{list_names(others)}: there already with another content; rename or remove it ({remedy}), "
+            "and import again"
         )
 
 

@@ -24,6 +24,7 @@ def run_export(args: Namespace) -> None:
     """Exports sources."""
     from watchfloor.ingest.backup.export import export_sources
     from watchfloor.schema.errors import UserError
+    from watchfloor.schema.text import format_number
 
     if bool(args.sources) == args.all:
         raise UserError("name the sources that are exported, or all: watchfloor export SOURCE… DIR, or --all DIR")
@@ -37,14 +38,14 @@ def run_export(args: Namespace) -> None:
     )
     if done.partial:
         print_message(
-            f"{done.partial:,} work items have only a part of their events in the export, as others are in sources "
-            "that are not exported, or expired: where this is imported they count as failed, until their files are "
-            "loaded again there"
+            f"only a part of their events is in the export: {format_number(done.partial, 'work item')}, as others are "
+            "in sources that are not exported, or expired: where this is imported they count as failed until their "
+            "files are loaded again"
         )
     if done.untold:
         print_message(
-            f"{done.untold:,} more of them had lines retried, or are to be read again: where this is imported they "
-            "count as never loaded; export their other sources too, or do not load their files there"
+            f"of such, {format_number(done.untold, 'item')} with retried lines, or to be read again: where this is "
+            "imported they count as never loaded; export their other sources too, or do not load their files there"
         )
 
 
