@@ -28,7 +28,7 @@ from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
 
-EVENTS, RULES = 3_000, 60
+EVENTS, RULES = 3_000, 120
 
 
 def test_a_hunt_finds_in_both_layouts_what_each_rule_matches(
