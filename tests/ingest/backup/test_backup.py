@@ -79,6 +79,7 @@ def test_an_imported_source_is_the_exported_one(
     done = export_sources(store, [kind.name], tmp_path / "backup")
     assert done.manifest.sources[kind.name].events == 2 * LINES
     assert (done.partial, done.untold) == (0, 0)
+    assert done.manifest.records.keys() == {"items", "quarantine"}
     forget(store, kind, good, mixed)
     assert import_sources(store, tmp_path / "backup").events == {kind.name: 2 * LINES}
     assert store.catalog.read_sources()[kind.name] == kind

@@ -16,7 +16,7 @@ from ingest_support import RUN, load, log_file, own, source
 
 from watchfloor.ingest.backup.export import export_sources
 from watchfloor.ingest.backup.restore import import_sources
-from watchfloor.schema.errors import UnknownListError, UnknownSearchError, UserError
+from watchfloor.schema.errors import UnknownSearchError, UserError
 from watchfloor.schema.lists.list_file import ListFormat, read_list
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store import value_lists
@@ -26,7 +26,7 @@ from watchfloor.store.backup.manifest import RECORDS, read_manifest, write_manif
 from watchfloor.store.put_list import put_list, remove_list
 from watchfloor.store.saved.searches import find_search, put_search, remove_search
 from watchfloor.store.store import Store
-from watchfloor.store.value_lists import ListDetails, StoredList, find_list, read_details, read_lists
+from watchfloor.store.value_lists import ListDetails, StoredList, read_details, read_lists
 
 pytestmark = pytest.mark.stack
 PLAIN, LABELLED = f"plain{RUN}", f"labelled{RUN}"
@@ -74,14 +74,10 @@ def test_lists_and_searches_come_back(store_settings: Settings, store: Store, tm
     before = read(store, PLAIN), read(store, LABELLED)
     folder = tmp_path / "backup"
     export_sources(store, [kind.name], folder, saved=True)
-    assert "lists" not in export_sources(store, [kind.name], tmp_path / "without").manifest.records
 
     remove_list(store, PLAIN)
     remove_list(store, LABELLED)
     remove_search(store, OWNER, "mine")
-    import_sources(store, folder, f"{kind.name}_copy")
-    with pytest.raises(UnknownListError):
-        find_list(store, PLAIN)
     drop_source(store.connection, kind)
     import_sources(store, folder)
     assert (read(store, PLAIN), read(store, LABELLED)) == before
