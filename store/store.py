@@ -174,6 +174,10 @@ class Store:
         """Writes an entry durably if its value is ``expected`` (None: if it does not exist). Returns whether it did."""
         return self.connection.swap(table, cell, expected, value)
 
+    def write_if(self, table: str, cell: Cell, expected: bytes, qualifier: bytes, value: bytes) -> bool:
+        """Writes an entry of the row and family of ``cell`` durably if that has the value ``expected``."""
+        return self.connection.write_if(table, cell, expected, qualifier, value)
+
     @property
     def default_shards(self) -> int:
         """The number of shards of a source whose definition names none."""

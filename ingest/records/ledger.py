@@ -228,8 +228,15 @@ class Ledger:
         return self._store.swap(self._table, (item_key(item), b"", b"run"), old, _dump_run(run))
 
     def write_end(self, item: WorkItem, end: ItemEnd) -> None:
-        end = replace(end, reason=_make_encodable(end.reason))
-        self._write_cells([(item_key(item), "end", orjson.dumps(end))])
+        self._write_cells([(item_key(item), "end", _dump_end(end))])
+
+    def write_end_of(self, item: WorkItem, run: ItemRun, end: ItemEnd) -> bool:
+        """Writes the end of an item if the stored run is still ``run``. Returns whether it did.
+
+        So the end of a worker that stood still replaces no end of the worker that has taken the item over.
+        """
+        cell = (item_key(item), b"", b"run")
+        return self._store.write_if(self._table, cell, _dump_run(run), b"end", _dump_end(end))
 
     def write_seen(self, seen: SeenFile) -> None:
         self._write_cells([(_path_key(seen.path), "seen", _dump_seen(seen)), _path_cell(seen)])
@@ -294,6 +301,10 @@ def describe_missed(item: WorkItem, missed: Mapping[str, str]) -> str:
 def _dump_run(run: ItemRun) -> bytes:
     # A run of an earlier version has no claim, and none of the fields that have come since.
     return orjson.dumps({name: value for name, value in vars(run).items() if name not in ("claim", "missed") or value})
+
+
+def _dump_end(end: ItemEnd) -> bytes:
+    return orjson.dumps(replace(end, reason=_make_encodable(end.reason)))
 
 
 def _is_final(end: ItemEnd, item: WorkItem) -> bool:

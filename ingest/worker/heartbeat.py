@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.records.ledger import ItemRun, Ledger
+from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, Ledger
 from watchfloor.store.runtime.disk_space import DiskGuard
 
 BEAT_SECONDS = 2.0
@@ -40,8 +40,7 @@ class Heartbeat:
     ) -> None:
         """Takes the item, whose run in the ledger is ``found``."""
         self._ledger, self._item, self._run, self._stop, self._disk = ledger, item, run, stop, disk
-        self._stored = found
-        self._write(run)
+        self._stored = self._write(found, run)
 
     def report(self, done: int, events: int, quarantined: int) -> None:
         """Records the progress in bytes, events and quarantined lines, and calls ``beat``.
@@ -61,7 +60,15 @@ class Heartbeat:
 
     def confirm(self) -> None:
         """Gives a sign of life now. What a worker that takes the item over writes comes after this."""
-        self._write(replace(self._run, at=time.time()))
+        self._stored = self._write(self._stored, replace(self._run, at=time.time()))
+
+    def end(self, end: ItemEnd) -> None:
+        """Records the end of the item. Raises ``LostItem`` if another worker has taken it over."""
+        own = replace(end, claim=self._run.claim)
+        if not self._ledger.write_end_of(self._item, self._stored, own):
+            self.confirm()
+            if not self._ledger.write_end_of(self._item, self._stored, own):
+                raise LostItem
 
     def release(self) -> None:
         """Gives the item back, so that another worker may read it at once; this attempt does not count."""
@@ -70,13 +77,15 @@ class Heartbeat:
 
     def give_back(self, missed: Mapping[str, str]) -> None:
         """Releases the item, whose file the hosts ``missed`` could not open. Raises ``LostItem``."""
-        self._write(replace(self._run, attempt=self._run.attempt - 1, at=0.0, missed=missed))
+        self._write(self._stored, replace(self._run, attempt=self._run.attempt - 1, at=0.0, missed=missed))
 
-    def _write(self, run: ItemRun) -> None:
-        if not self._ledger.swap_run(self._item, self._stored, run):
+    def _write(self, stored: ItemRun | None, run: ItemRun) -> ItemRun:
+        """Replaces the run that is stored in the ledger, and returns the new one."""
+        if not self._ledger.swap_run(self._item, stored, run):
             # An earlier writing may have failed for this worker and yet have reached the ledger.
             row = self._ledger.read_item(self._item)
             there = row.run if row else None
             if there is None or there.claim != run.claim or not self._ledger.swap_run(self._item, there, run):
                 raise LostItem
-        self._stored, self._last = run, time.monotonic()
+        self._last = time.monotonic()
+        return run

@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from watchfloor.ingest.metrics.worker_metrics import ITEM_SECONDS, ITEMS
 from watchfloor.ingest.queue.item import WorkItem
@@ -185,7 +185,7 @@ class ItemHandler:
             heartbeat.release()
             self._log.info("%s: let go of, another worker reads it again", item.name)
             return False
-        session.ledger.write_end(item, replace(end, claim=attempts.name))
+        heartbeat.end(end)
         ITEMS.labels(end.state).inc()
         ITEM_SECONDS.observe(end.seconds)
         rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)

@@ -57,8 +57,12 @@ class Connection(JavaResource):
 
     def swap(self, table: str, cell: Cell, expected: bytes | None, value: bytes) -> bool:
         """Writes an entry durably if its value is ``expected`` (None: if it does not exist). Returns whether it did."""
-        key, values = map(to_java_bytes, cell), map(to_java_bytes, (expected, value))
-        return bool(call_java(self.java.swap, table, *key, *values))
+        return self.write_if(table, cell, expected, cell[2], value)
+
+    def write_if(self, table: str, cell: Cell, expected: bytes | None, qualifier: bytes, value: bytes) -> bool:
+        """Writes an entry of the row and family of ``cell`` durably if that has the value ``expected``, as ``swap``."""
+        arguments = map(to_java_bytes, (*cell, expected, qualifier, value))
+        return bool(call_java(self.java.writeIf, table, *arguments))
 
 
 def use_hadoop(settings: Settings) -> None:

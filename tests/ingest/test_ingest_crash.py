@@ -90,16 +90,17 @@ class Sink:
         self.sink.flush()
         reached("flush", self.item)
 
-read, ended = ItemReader.read, Ledger.write_end
+read, ended = ItemReader.read, Ledger.write_end_of
 def read_here(self, task):
     return read(self, replace(task, event_sink=Sink(task.event_sink, task.item)))
 
 ItemReader.read = read_here
 
-def ended_here(self, item, end):
-    ended(self, item, end)
+def ended_here(self, item, run, end):
+    assert ended(self, item, run, end)
     reached("ended", item)
-Ledger.write_end = ended_here
+    return True
+Ledger.write_end_of = ended_here
 """
 
 

@@ -23,7 +23,7 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.reading.item_reader import ItemReader
-from watchfloor.ingest.records.ledger import ItemRun, Ledger
+from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, Ledger
 from watchfloor.ingest.worker import claim, heartbeat, item_handler
 from watchfloor.ingest.worker.claim import ClaimPolicy
 from watchfloor.ingest.worker.heartbeat import Heartbeat, LostItem
@@ -185,3 +185,28 @@ def test_a_heartbeat_notices_another_worker_and_only_that(
     beat.release()
     row = ledger.read_item(item)
     assert row is not None and row.run == theirs
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_end_of_a_worker_that_has_lost_its_item_is_not_recorded(
+    store_settings: Settings, store: Store, tmp_path: Path, late: bool
+) -> None:
+    """``late``: it wakes when the other one has ended."""
+    settings, kind = own(store_settings, "ends"), store.catalog.register(source("ends"))
+    item = queue_file(store, settings, log_file(tmp_path / "a.log", 5 + late), kind.name)
+    ledger, stop, disk = Ledger(store), threading.Event(), DiskGuard(settings, log)
+    mine = ItemRun(item.ticket, 1, 100.0, "one", claim="mine")
+    slow = Heartbeat(ledger, item, None, mine, stop, disk)
+    theirs = replace(mine, attempt=2, by="two", claim="theirs")
+    fast = Heartbeat(ledger, item, mine, theirs, stop, disk)
+    # A sign of life whose answer was lost.
+    assert ledger.swap_run(item, theirs, replace(theirs, at=101.0))
+    end = ItemEnd(item.ticket, "done", 102.0, "two", events=5)
+    if late:
+        fast.end(end)
+    with pytest.raises(LostItem):
+        slow.end(replace(end, by="one", events=3))
+    if not late:
+        fast.end(end)
+    row = ledger.read_item(item)
+    assert row is not None and row.state == "done" and row.end == replace(end, claim="theirs")

@@ -19,7 +19,7 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.reading import item_reader
 from watchfloor.ingest.reading.item_reader import ItemReader, ReadTask
 from watchfloor.ingest.records.definitions import SourceResolver
-from watchfloor.ingest.records.ledger import ItemEnd, Ledger
+from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, Ledger
 from watchfloor.ingest.records.quarantine import RETRIED, Quarantine
 from watchfloor.ingest.worker import claim
 from watchfloor.ingest.worker.worker import run_worker
@@ -114,7 +114,7 @@ def put_fault_points(patch: pytest.MonkeyPatch, name: str) -> FaultPoints:
 
 
 def _put_reading_points(patch: pytest.MonkeyPatch, points: FaultPoints, name: str) -> None:
-    read, parse_chunks, write_end = ItemReader.read, ItemReader._parse_chunks, Ledger.write_end
+    read, parse_chunks, write_end_of = ItemReader.read, ItemReader._parse_chunks, Ledger.write_end_of
     reading = threading.local()
 
     def read_dying(reader: ItemReader, task: ReadTask) -> ItemEnd:
@@ -130,15 +130,16 @@ def _put_reading_points(patch: pytest.MonkeyPatch, points: FaultPoints, name: st
             if item := getattr(reading, "item", None):
                 points.read_by[item.item_id] = item, self._known.get(name)
 
-    def end_dying(ledger: Ledger, item: WorkItem, end: ItemEnd) -> None:
+    def end_dying(ledger: Ledger, item: WorkItem, run: ItemRun, end: ItemEnd) -> bool:
         points.reach("read")
-        write_end(ledger, item, end)
+        done = write_end_of(ledger, item, run, end)
         points.reach("ended")
+        return done
 
     patch.setattr(ItemReader, "read", read_dying)
     patch.setattr(ItemReader, "_parse_chunks", parse_noting)
     patch.setattr(item_reader, "SourceResolver", NotingResolver)
-    patch.setattr(Ledger, "write_end", end_dying)
+    patch.setattr(Ledger, "write_end_of", end_dying)
     for encoder in (cell_encoder, block_encoder):
         for function, *steps in (
             ("remove_stale_sightings", "swept", "sightings_swept"),

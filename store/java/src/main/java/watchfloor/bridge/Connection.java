@@ -153,14 +153,16 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Writes a cell durably if its value is the expected one. Check and write are atomic among all callers of this
-   * method.
+   * Writes a cell durably if another one of its row and family, or itself, has the expected value. Check and write are
+   * atomic among all callers of this method.
    *
-   * @param expected the present value; null if the cell must not exist
-   * @return false if the cell was not as expected; it is unchanged then
+   * @param checked the qualifier of the cell that is compared
+   * @param expected its present value; null if it must not exist
+   * @return false if it was not as expected; nothing is changed then
    */
-  public boolean swap(String table, byte[] row, byte[] family, byte[] qualifier, byte[] expected, byte[] value) {
-    Condition condition = new Condition(family, qualifier);
+  public boolean writeIf(
+      String table, byte[] row, byte[] family, byte[] checked, byte[] expected, byte[] qualifier, byte[] value) {
+    Condition condition = new Condition(family, checked);
     if (expected != null) {
       condition.setValue(expected);
     }
