@@ -19,6 +19,8 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 
 import orjson
 
+from watchfloor.api.lost_peers import probe_peer
+
 from .errors import AnswerCutOff, ClientError, ServiceProblem, ServiceUnreachable
 
 CONNECT_SECONDS = 10.0
@@ -132,6 +134,7 @@ class ServiceConnection:
         try:
             connection.connect()
             connection.sock.settimeout(request.silent_seconds)
+            probe_peer(connection.sock)
             exchange.use_socket(connection.sock)
             connection.request(request.method, f"{self._prefix}{request.path}{query}", body, headers)
             response = connection.getresponse()

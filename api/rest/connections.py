@@ -20,6 +20,7 @@ from typing import Any
 from waitress import create_server
 from waitress.channel import HTTPChannel
 
+from watchfloor.api.lost_peers import PROBING
 from watchfloor.api.rest.base.limits import BODY_BYTES, CONNECTIONS, IDLE_SECONDS, REQUEST_SECONDS, RestLimits
 from watchfloor.schema.errors import SettingsError
 
@@ -108,6 +109,7 @@ def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimit
             channel_request_lookahead=1,
             outbuf_high_watermark=UNSENT_BYTES,
             outbuf_overflow=16 * UNSENT_BYTES,  # above what is ever unsent: events never reach a temporary file
+            log_socket_errors=False,  # such as that a client's host was lost
             clear_untrusted_proxy_headers=True,
             url_scheme=scheme,
             ident="watchfloor",
@@ -115,6 +117,8 @@ def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimit
     except OSError as error:
         raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
     server.channel_class, server.asyncore = ClientConnection, EpollLoop
+    for option in PROBING:
+        server.socket.setsockopt(*option)  # connections have the options of the socket that listens
     return server
 
 
