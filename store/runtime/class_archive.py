@@ -2,8 +2,8 @@
 
 An archive (Java's AppCDS) halves the work of starting a JVM. There is one for the stack's servers and one for clients;
 ``store/stack/make_archive.py`` makes them. A JVM uses an archive only if its class path begins with the class path for
-which the archive was made. So that class path has no folder, and our own jar, which changes, comes after it. Without an
-archive a JVM starts more slowly; nothing else differs.
+which the archive was made. So that class path has no folder; the folder of configuration and our own jar, which change,
+come after it. Without an archive a JVM starts more slowly; nothing else differs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ def archive_folder(folder: Path, java: Path, jars: list[Path]) -> Path:
     Another Java, a jar that was built again, or another ``CORE_SITE`` gives another folder.
     """
     release = java / "release"
-    parts = [str(java), release.read_text() if release.exists() else "", CORE_SITE]
+    parts = [str(java), release.read_text() if release.exists() else ""]
     parts += [f"{jar} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in jars]
+    parts.append(CORE_SITE)
     return folder.parent / "cds" / hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
 

@@ -51,19 +51,18 @@ def copy_own_jar(settings: Settings) -> None:
     temporary.replace(folder / "watchfloor.jar")
 
 
-def server_class_path(settings: Settings, java: Path, has_own_site: bool = False) -> list[str]:
-    """Returns a server's JVM options: the class archive and the class path (core-site.xml, all jars, our own last).
+def server_class_path(settings: Settings, java: Path) -> list[str]:
+    """Returns a server's JVM options: the class archive and the class path (all jars, our own last).
 
-    With ``has_own_site`` the core-site.xml is that of the stack's folder of configuration, and there is no archive.
+    The core-site.xml is that of the stack's folder of configuration if it has one.
     """
     jars, archivable = list_jars(settings), list_archivable_jars(settings.jars)
     folder = archive_folder(settings.jars, java, archivable)
-    core_site = folder / "core-site.jar"
     copied = settings.home / "lib/watchfloor.jar"
     own_jars = [copied] if copied.exists() else [jar for jar in jars if jar not in archivable]
-    if has_own_site:
-        return ["-cp", ":".join(map(str, (settings.conf_folder, *archivable, *own_jars)))]
-    path = [core_site if core_site.exists() else settings.conf_folder, *archivable, *own_jars]
+    core_site = folder / "core-site.jar"
+    sites = [settings.conf_folder, *([core_site] if core_site.exists() else [])]
+    path = [*archivable, *sites, *own_jars]
     return [*archive_options(folder / SERVER_ARCHIVE), "-cp", ":".join(map(str, path))]
 
 

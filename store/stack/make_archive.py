@@ -69,7 +69,7 @@ def make_archives(settings: Settings) -> None:
     finally:
         with _record_loaded_classes(_class_list_folder(servers)):
             stop_stack(settings)
-    _dump_archive(settings, servers, [folder / "core-site.jar", *jars], deadline)
+    _dump_archive(settings, servers, jars, deadline)
     _dump_archive(settings, clients, client_class_path(settings.jars)[:-1], deadline)
 
 

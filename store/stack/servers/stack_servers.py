@@ -65,7 +65,7 @@ class StackServers:
 def make_servers(settings: Settings, state: StackState) -> StackServers:
     """Returns the servers that ``state`` names, ready to be started. Raises StackError if Java or jars are missing."""
     flavour, conf = state.flavour, settings.conf_folder
-    plain = _java_command(settings)
+    java = _java_command(settings)
     native, login = find_native_library(settings), login_option(settings)
 
     def list_ports(name: str) -> dict[str, int]:
@@ -73,10 +73,9 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
 
     def make_server(name: str, heap: str, is_ready: Callable[[int], bool], *command: str, extra: int = 0) -> Server:
         log = f"-Dwatchfloor.log={settings.home / 'log' / (name + '.log')}"
-        base = plain if name in ("zookeeper", "kafka") else _java_command(settings, flavour)
         return Server(
             name=name,
-            command=(*base, f"-Xmx{heap}", log, f"-Dwatchfloor.server={name}", *command),
+            command=(*java, f"-Xmx{heap}", log, f"-Dwatchfloor.server={name}", *command),
             home=settings.home,
             ports=list_ports(name),
             is_ready=is_ready,
@@ -125,7 +124,7 @@ def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
     flavour = _read_flavour(settings)
     login = _zookeeper_login(settings)
     return [
-        *_java_command(settings, flavour),
+        *_java_command(settings),
         *flags,
         *login,
         *_accumulo_flags(settings, flavour),
@@ -150,7 +149,7 @@ def hdfs_command(settings: Settings, *arguments: str | int) -> list[str]:
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'hdfs-admin.log'}"]
     login = (hdfs_principal(), hdfs_keytab(settings))
     main = ("watchfloor.stack.hdfs.HdfsCommand", *login, *arguments)
-    return [*_java_command(settings, _read_flavour(settings)), *flags, kerberos_option(settings), *map(str, main)]
+    return [*_java_command(settings), *flags, kerberos_option(settings), *map(str, main)]
 
 
 def user_with_file(settings: Settings, role: Role) -> tuple[str, str]:
@@ -183,18 +182,13 @@ def _accumulo_flags(settings: Settings, flavour: Flavour) -> tuple[str, ...]:
     return properties, f"-Dwatchfloor.durability={settings.durability}", ZSTD_OPTION, *kerberos
 
 
-def _java_command(settings: Settings, flavour: Flavour | None = None) -> list[str]:
-    """Returns the beginning of every Java command line: the common options and the class path.
-
-    Servers of Accumulo name their ``flavour``: all but the plain one need a Hadoop configuration of their own, with
-    which they cannot use the class archive.
-    """
+def _java_command(settings: Settings) -> list[str]:
+    """Returns the beginning of every Java command line: the common options and the class path."""
     java = find_java()
     logging = f"-Dlog4j2.configurationFile={settings.conf_folder / 'log4j2.properties'}"
     # Accumulo leaves a folder in the temporary folder at each start; this one is emptied when the stack stops.
     temporary = f"-Djava.io.tmpdir={settings.home / 'tmp'}"
-    has_own_site = flavour is not None and flavour.has_kdc
-    return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java, has_own_site)]
+    return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java)]
 
 
 def _is_zookeeper_ready(port: int) -> bool:
