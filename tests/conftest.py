@@ -43,6 +43,8 @@ APART = (
     "test_least_privilege",
     "test_cut_link",
     "test_cluster_faults",
+    "test_cut_masters",
+    "test_lost_peers",
 )
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster_files import INSTANCE, ClusterFiles
-from cluster_hdfs import DATANODE, NAMENODE, ClusterHdfs
+from cluster_hdfs import DATANODE, NAMENODE, NAMENODE_PORT, ClusterHdfs
 from cluster_kerberos import INGEST_USER, REALM, ClusterKerberos
 from host_network import Network
 
@@ -64,6 +64,8 @@ class Cluster:
         tool = ("kafka.tools.StorageTool", "format", "-t", "xtzWWN4bTjitpL3kfd9s5g", "-c", conf / "kafka.properties")
         self._run_java("kafka-format", *tool, accounts)
         self._start_java(HEAD, "kafka", "256m", "kafka.Kafka", conf / "kafka.properties")
+        namenode = self._running[HEAD, "namenode"].pid
+        wait_until(lambda: _is_listening(namenode, NAMENODE_PORT), 90, "the NameNode")
         login = (f"hdfs/{HEAD}@{REALM}", self._kerberos.keytab("hdfs"))
         ready = ("prepare", self.hdfs.volume, str(len(DATA)), "90", "new")
         self._run_java("prepare-hdfs", "watchfloor.stack.hdfs.HdfsCommand", *login, *ready)
@@ -80,6 +82,12 @@ class Cluster:
     def keep_command(self, host: str, *arguments: str) -> None:
         """Starts a ``watchfloor`` command on a host, which ``start_ended`` starts again."""
         self._keep(host, arguments[0], lambda: self.start_command(host, arguments[0], *arguments))
+
+    def end_command(self, host: str, name: str) -> None:
+        """Ends a command that ``keep_command`` has started, as an operator does."""
+        process = self._running.pop((host, name))
+        process.terminate()
+        process.wait(60)
 
     def start_ended(self) -> list[tuple[str, str]]:
         """Starts again the processes that have ended, as systemd does on a host, and returns their hosts and names."""
@@ -165,7 +173,7 @@ class Cluster:
             f"-Daccumulo.properties=file://{conf}/accumulo.properties",
             "-Dwatchfloor.durability=flush",
             ZSTD_OPTION,
-            *server_class_path(self._settings, find_java(), has_own_site=True),
+            *server_class_path(self._settings, find_java()),
         ]
 
     def _start_java(self, host: str, name: str, heap: str, *command: str | Path) -> None:
@@ -185,6 +193,12 @@ class Cluster:
     def _run_java(self, name: str, *command: str | Path) -> None:
         done = self.run(HEAD, [*self._java(name, "96m"), *map(str, command)])
         assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
+
+
+def _is_listening(pid: int, port: int) -> bool:
+    """Returns whether anything on the host of a process listens at a port."""
+    sockets = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()]
+    return any(socket[1].endswith(f":{port:04X}") and socket[3] == "0A" for socket in sockets)
 
 
 def wait_until(true: Callable[[], bool], seconds: float, what: str) -> float:

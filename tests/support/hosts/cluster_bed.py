@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from bed_reader import Contents
 from cluster import CLIENT, DATA, WORK, Cluster, wait_until
 
 BASE = "bed.base"
@@ -26,7 +27,9 @@ CONNECT_SECONDS = 15
 SCAN_SECONDS = 60
 """The client's ``watchfloor.scan.timeout``."""
 _BAD_LINES = 3
-_ASKER = Path(__file__).parent / "asker.py"
+_HOSTS = 5
+"""The values of the field ``host``, which events have in turn."""
+_SCRIPTS = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,10 @@ class Bed:
     def __init__(self, folder: Path) -> None:
         self.cluster = Cluster(folder)
         self.network = self.cluster.network
-        self._folder = folder
-        self._started: list[tuple[str, str]] = []
+        self.folder = folder
+        self._mode = "live"
+        self.started: list[tuple[str, str]] = []
+        """The hosts and names of the processes that were started again."""
 
     def start(self) -> None:
         """Raises ``NetworkRefusedError`` where hosts cannot be built."""
@@ -86,7 +91,7 @@ class Bed:
             {"name": "text", "type": "string"},
         ]
         definition = {"name": name, "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
-        file = self._folder / f"{name}.json"
+        file = self.folder / f"{name}.json"
         file.write_text(json.dumps({**definition, "shards": 2 * len(DATA)}))
         self.ask("sources", "add", str(file))
 
@@ -98,50 +103,44 @@ class Bed:
 
     def start_load(self, source: str, lines: int) -> subprocess.Popen[bytes]:
         """Starts to load a new file of ``lines`` events and a few lines that are none."""
-        file = self._folder / f"{source}.log"
-        start = 1_700_000_000
+        file = self.folder / f"{source}.log"
         with file.open("w") as out:
-            for n in range(lines):
-                event = {"ts": start + 7 * n, "host": f"h{n % 5}", "id": n, "text": f"{n:07d}" * 6}
-                out.write(json.dumps(event) + "\n")
+            out.writelines(map(format_event, range(lines)))
             out.write('{"ts": no time}\n' * _BAD_LINES)
-        return self.cluster.start_command(CLIENT, f"load-{source}", "load", str(file), "--source", source)
+        options = ("--source", source, "--mode", self._mode)
+        return self.cluster.start_command(CLIENT, f"load-{source}", "load", str(file), *options)
 
     def finish_load(self, load: subprocess.Popen[bytes], seconds: float = 240) -> None:
         """Returns when a load has ended as it must: with its bad lines in quarantine, and nothing failed."""
-        self._await(lambda: load.poll() is not None, seconds, "the end of a load")
+        self.revive_until(lambda: load.poll() is not None, seconds, "the end of a load")
         assert load.returncode == 1, "a load of a file with bad lines ends with 1"
 
-    def check_exactly_once(self, source: str, lines: int) -> None:
+    def check_exactly_once(self, source: str, lines: int, bad_lines: int = _BAD_LINES) -> None:
         """Every event of every line is there once, in rows and in counts; ledger and quarantine tell the same."""
-        printed = self.ask("query", source, "--columns", "id", "--format", "ndjson")
-        assert sorted(json.loads(line)["id"] for line in printed.splitlines()) == list(range(lines))
-        assert int(self.ask("count", source)) == lines
-        assert int(self.ask("count", source, "--field", "host", "--value", "h1")) == lines // 5
-        items = [json.loads(line) for line in self.ask("items", "--format", "ndjson").splitlines()]
-        own = [item for item in items if item["feed"] == source]
-        assert own and {item["state"] for item in own} == {"done"}, own
-        assert sum(item["events"] for item in own) == lines
-        assert sum(item["quarantined"] for item in own) == _BAD_LINES
-        file = str(self._folder / f"{source}.log")
-        kept = self.ask("quarantine", "--file", file, "--format", "ndjson").splitlines()
-        assert len(kept) == _BAD_LINES
+        found = self.read_contents(source)
+        assert sorted(found.ids) == list(range(lines))
+        assert (found.count, found.host_count) == (lines, lines // _HOSTS)
+        assert found.items and {item["state"] for item in found.items} == {"done"}, found.items
+        assert sum(item["events"] for item in found.items) == lines
+        assert sum(item["quarantined"] for item in found.items) == len(found.quarantined) == bad_lines
+
+    def read_contents(self, source: str) -> Contents:
+        """Returns what the REST service tells of a source. Fails if it fails."""
+        reader = [sys.executable, str(_SCRIPTS / "bed_reader.py"), *self._service(), source]
+        done = self.cluster.run(CLIENT, reader, 200)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return Contents(**json.loads(done.stdout))
 
     def run_fault(
-        self,
-        name: str,
-        lines: int,
-        fault: Callable[[], AbstractContextManager[None]],
-        seconds: float,
-        within: Callable[[], None] = lambda: None,
+        self, name: str, lines: int, fault: Callable[[], AbstractContextManager[None]], seconds: float
     ) -> FaultReport:
         """Loads a file into a new source, and holds a fault for ``seconds`` in its midst, while questions are asked.
 
-        ``within`` is called during the fault. Every answer was whole or said that it was not, in bounded time; the last
-        one was whole; and the load, which was under way when the fault came, is right.
+        Every answer was whole or said that it was not, in bounded time; the last one was whole; and the load, which
+        was under way when the fault came, is right.
         """
         source = f"bed.{name}"
-        first = len(self._started)
+        first = len(self.started)
         self.add_source(source)
         with self._asking() as answers:
             wait_until(lambda: any(answer.is_whole for answer in answers()), 60, "a first answer")
@@ -151,11 +150,10 @@ class Bed:
             assert load.poll() is None, "the load ended before the fault: it needs more lines"
             with fault():
                 struck = time.monotonic()
-                within()
-                time.sleep(max(0.0, struck + seconds - time.monotonic()))
+                time.sleep(seconds)
             self.finish_load(load)
             loaded = time.monotonic()
-            self._await(lambda: answers()[-1].is_whole and answers()[-1].began > loaded, 90, "a whole answer")
+            self.revive_until(lambda: answers()[-1].is_whole and answers()[-1].began > loaded, 90, "a whole answer")
             seen = [answer for answer in answers() if answer.began + answer.seconds > struck]
         self._check_answers(seen)
         self.check_exactly_once(source, lines)
@@ -167,17 +165,22 @@ class Bed:
             longest_answer=max(answer.seconds for answer in seen),
             failed=sum(not answer.is_whole for answer in seen),
             whole=len(whole),
-            started_again=tuple(f"{name} on {host}" for host, name in self._started[first:]),
+            started_again=tuple(f"{name} on {host}" for host, name in self.started[first:]),
         )
-        print(f"{name}: {report}", [answer for answer in seen if not answer.is_whole])
-        self._check_logs()
+        print(f"{name}: {report}")
+        for answer in seen:
+            if not answer.is_whole:
+                print(
+                    f"asked at {answer.began - struck:.1f} s, {answer.end} after {answer.seconds:.1f} s: {answer.said}"
+                )
+        self.check_logs()
         return report
 
     def revive(self) -> None:
         """Starts again the servers and workers that have ended, as systemd does on a real host."""
-        self._started += self.cluster.start_ended()
+        self.started += self.cluster.start_ended()
 
-    def _await(self, true: Callable[[], bool], seconds: float, what: str) -> None:
+    def revive_until(self, true: Callable[[], bool], seconds: float, what: str) -> None:
         """Waits as ``wait_until`` does, and starts again meanwhile what has ended."""
 
         def is_true() -> bool:
@@ -186,12 +189,21 @@ class Bed:
 
         wait_until(is_true, seconds, what)
 
-    def lose_disk(self, host: str) -> None:
-        """Kills a host and removes what its DataNode has stored. Fails if it had stored nothing."""
-        self.network.kill_host(host)
-        disk = self.cluster.hdfs.disk(host)
-        assert any(disk.rglob("blk_*")), f"no blocks on {host}"
-        shutil.rmtree(disk)
+    def use_mode(self, mode: str) -> None:
+        """Has workers of a mode run, instead of the ones that do, and loads use it."""
+        self._mode = mode
+        for host in WORK:
+            self.cluster.end_command(host, "worker")
+            self.cluster.keep_command(host, "worker", "--workers", "1", "--mode", mode)
+
+    @contextmanager
+    def without_disk(self, host: str) -> Iterator[None]:
+        """Within the block a host is dead, and what its DataNode has stored is gone. Fails if it had stored nothing."""
+        with self.network.without_power(host):
+            disk = self.cluster.hdfs.disk(host)
+            assert any(disk.rglob("blk_*")), f"no blocks on {host}"
+            shutil.rmtree(disk)
+            yield
 
     def close(self) -> None:
         self.cluster.close()
@@ -201,9 +213,9 @@ class Bed:
         logs = [self.cluster.log(host, "worker") for host in WORK]
         return any(f"{source}.log [" in log.read_text(errors="replace") for log in logs)
 
-    def _check_logs(self) -> None:
+    def check_logs(self) -> None:
         """Fails if a process of Watchfloor printed a traceback."""
-        for log in (self._folder / "log").glob("*.out"):
+        for log in (self.folder / "log").glob("*.out"):
             assert "Traceback" not in log.read_text(errors="replace"), log.read_text(errors="replace")[-4000:]
 
     def _check_answers(self, answers: list[Answer]) -> None:
@@ -215,13 +227,10 @@ class Bed:
     @contextmanager
     def _asking(self) -> Iterator[Callable[[], list[Answer]]]:
         """Has questions asked through the REST service; yields a function that returns the answers so far."""
-        home = self._folder / "hosts" / WORK[1]
-        url = f"http://{self.network.addresses[WORK[1]]}:{SERVICE_PORT}"
-        token = home / "secret" / "rest.token"
-        wait_until(token.exists, 60, "the service's token")
         log = self.cluster.log(CLIENT, "asker")
         log.unlink(missing_ok=True)
-        asker = self.cluster.start_process(CLIENT, "asker", [sys.executable, str(_ASKER), url, str(token), BASE])
+        command = [sys.executable, str(_SCRIPTS / "asker.py"), *self._service(), BASE]
+        asker = self.cluster.start_process(CLIENT, "asker", command)
 
         def read() -> list[Answer]:
             lines = log.read_text().splitlines(keepends=True)
@@ -232,3 +241,16 @@ class Bed:
         finally:
             asker.kill()
             asker.wait(10)
+
+    def _service(self) -> tuple[str, str]:
+        """Returns the REST service's address, and the file with a token."""
+        token = self.folder / "hosts" / WORK[1] / "secret" / "rest.token"
+        wait_until(token.exists, 60, "the service's token")
+        return f"http://{self.network.addresses[WORK[1]]}:{SERVICE_PORT}", str(token)
+
+
+def format_event(number: int) -> str:
+    """Returns the line of a source's event."""
+    start = 1_700_000_000
+    fields = {"ts": start + 7 * number, "host": f"h{number % _HOSTS}", "id": number, "text": f"{number:07d}" * 6}
+    return json.dumps(fields) + "\n"

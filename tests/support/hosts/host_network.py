@@ -94,9 +94,21 @@ class Network:
             for space, device in ends:
                 _run("tc", "-n", space, "qdisc", "del", "dev", device, "root")
 
-    def kill_host(self, host: str) -> None:
-        """Kills every process on a host at once, as a power cut does."""
-        _kill_processes(self.space(host))
+    @contextmanager
+    def paused(self, host: str) -> Iterator[None]:
+        """Within the block every process on a host stands still, as in a virtual machine that is moved."""
+        assert _signal_processes(self.space(host), signal.SIGSTOP), f"nothing runs on {host}"
+        try:
+            yield
+        finally:
+            _signal_processes(self.space(host), signal.SIGCONT)
+
+    @contextmanager
+    def without_power(self, host: str) -> Iterator[None]:
+        """Within the block nothing runs on a host, and nobody was told: no connection of its processes was closed."""
+        with self.without_link(host):
+            _kill_processes(self.space(host))
+            yield
 
     def build(self) -> None:
         """Makes the hosts. Raises ``NetworkRefusedError`` where that is not allowed or a tool is missing."""
