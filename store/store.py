@@ -174,8 +174,8 @@ class Store:
         """Writes an entry durably if its value is ``expected`` (None: if it does not exist). Returns whether it did."""
         return self.connection.swap(table, cell, expected, value)
 
-    def write_if(self, table: str, cell: Cell, expected: bytes, qualifier: bytes, value: bytes) -> bool:
-        """Writes an entry of the row and family of ``cell`` durably if that has the value ``expected``."""
+    def write_if(self, table: str, cell: Cell, expected: bytes | None, qualifier: bytes, value: bytes) -> bool:
+        """Writes an entry of the row and family of ``cell`` durably if that has the value ``expected``, as ``swap``."""
         return self.connection.write_if(table, cell, expected, qualifier, value)
 
     @property

@@ -230,13 +230,14 @@ class Ledger:
     def write_end(self, item: WorkItem, end: ItemEnd) -> None:
         self._write_cells([(item_key(item), "end", _dump_end(end))])
 
-    def write_end_of(self, item: WorkItem, run: ItemRun, end: ItemEnd) -> bool:
-        """Writes the end of an item if the stored run is still ``run``. Returns whether it did.
+    def write_end_of(self, item: WorkItem, run: ItemRun | None, end: ItemEnd) -> bool:
+        """Writes the end of an item if the stored run is still ``run``; None: if there is none. Returns whether it did.
 
         So the end of a worker that stood still replaces no end of the worker that has taken the item over.
         """
         cell = (item_key(item), b"", b"run")
-        return self._store.write_if(self._table, cell, _dump_run(run), b"end", _dump_end(end))
+        old = None if run is None else _dump_run(run)
+        return self._store.write_if(self._table, cell, old, b"end", _dump_end(end))
 
     def write_seen(self, seen: SeenFile) -> None:
         self._write_cells([(_path_key(seen.path), "seen", _dump_seen(seen)), _path_cell(seen)])

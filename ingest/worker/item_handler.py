@@ -179,6 +179,7 @@ class ItemHandler:
         except UnreachableFileError as error:
             return self._pass_on(item, heartbeat, {**missed, _host_of(session.name): error.why})
         except UserError as error:
+            heartbeat.confirm()
             self._fail_item(item, str(error))
             return True
         except Stopped:
@@ -224,14 +225,19 @@ class ItemHandler:
         return True
 
     def _fail_item(self, item: WorkItem, reason: str) -> None:
-        """Records that the item has failed, unless another worker has completed it meanwhile."""
+        """Records that the item has failed, unless another worker has completed it meanwhile.
+
+        Raises ``LostItem`` if another worker takes it at this moment.
+        """
         ledger = self._session.ledger
         row = ledger.read_item(item)
         if row and row.state == "done" and row.end and row.end.ticket == item.ticket:
             return
-        claim = row.run.claim if row and row.run else ""
+        run = row.run if row else None
+        claim = run.claim if run else ""
         end = ItemEnd(item.ticket, "failed", time.time(), self._session.name, reason=reason, claim=claim)
-        ledger.write_end(item, end)
+        if not ledger.write_end_of(item, run, end):
+            raise LostItem
         ITEMS.labels(end.state).inc()
         self._log.error("%s: failed: %s", item.name, reason)
 
