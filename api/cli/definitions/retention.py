@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from watchfloor.api.cli.terminal.command_group import OK, PARTLY
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
 
@@ -40,7 +41,7 @@ def run_retention(args: Namespace) -> int:
             set_keep(store, args.source, keep)
         busy = _remove_expired(store, sources) if args.apply else False
         print_rows([_outline(store, source) for source in sources], _COLUMNS, args.format)
-    return 1 if busy else 0
+    return PARTLY if busy else OK
 
 
 def _remove_expired(store: Store, sources: Sequence[Source]) -> bool:

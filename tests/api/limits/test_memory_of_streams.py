@@ -69,11 +69,15 @@ def test_queries_are_answered_while_twenty_answers_are_not_read(service: RestAdd
     with ExitStack() as stack:
         for _ in range(SLOW_READERS):
             stack.enter_context(connect_slow_reader(service.port, service.token, body))
-        until = time.monotonic() + 10
+        began = time.monotonic()
         asked = 0
-        while time.monotonic() < until:
+        while time.monotonic() < began + (10 if asked else 60):
             response = ask_rest(service.port, service.token, body | {"limit": 20_000})
             lines = response.read().splitlines()
+            # On a busy machine the slow readers keep their slots for a while, until it is known that they do not read.
+            if response.status == 429 and not asked:
+                time.sleep(float(response.headers["Retry-After"]))
+                continue
             assert response.status == 200
             assert json.loads(lines[-1])["summary"]["rows"] == 20_000
             asked += 1

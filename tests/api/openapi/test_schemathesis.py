@@ -40,7 +40,7 @@ from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
 
-EXAMPLES = 12
+EXAMPLES = 8
 """Requests of each operation by each role."""
 CHECKS = [
     not_a_server_error,

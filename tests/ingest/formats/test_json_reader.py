@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from parsing_support import ParsedFile, check_batch, outcome
+from value_strategies import count_examples
 
 from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
 from watchfloor.ingest.columns.scalars import Unfit
@@ -188,7 +189,7 @@ def read_both(time_format: str, rows: Rows, naming: FieldNaming) -> tuple[list[d
 
 @pytest.mark.parametrize("time_format", WHEN)
 @given(data=st.data())
-@settings(max_examples=250)
+@settings(max_examples=count_examples(250))
 def test_what_is_taken_means_what_the_careful_reader_says(time_format: str, data: st.DataObject) -> None:
     lines = data.draw(st.lists(any_line(time_format), min_size=1, max_size=5))
     rows, _ = utf8_rows(split_rows(Chunk(0, "\n".join(lines).encode("utf-8", "surrogatepass"))))
@@ -207,7 +208,7 @@ def usual_line(draw: st.DrawFn, time_format: str) -> str:
 
 @pytest.mark.parametrize("time_format", WHEN)
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=count_examples(100))
 def test_what_is_usual_is_taken(time_format: str, data: st.DataObject) -> None:
     lines = data.draw(st.lists(usual_line(time_format), min_size=1, max_size=5))
     rows = split_rows(Chunk(0, "\n".join(lines).encode()))
@@ -220,7 +221,7 @@ def test_what_is_usual_is_taken(time_format: str, data: st.DataObject) -> None:
 
 @given(st.binary(max_size=40), st.integers(0, 60))
 @example(b'"user":"\xed\xa0\x80"', 0)
-@settings(max_examples=300)
+@settings(max_examples=count_examples(300))
 def test_bytes_of_any_kind_are_refused_with_a_reason_or_read(noise: bytes, place: int) -> None:
     """A reader that has met them goes on with the next lines as if it had not."""
     right = b'{"ts":"2024-03-05T08:00:00Z","user":"ann","status":200,"duration_ms":1.5}'
@@ -327,7 +328,7 @@ members = st.recursive(
 
 
 @given(st.lists(st.tuples(keys, members), max_size=4), st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=count_examples(400))
 def test_a_key_that_comes_twice_is_found_as_the_careful_decoder_finds_it(
     pairs: list[tuple[str, str]], told: bool
 ) -> None:

@@ -7,6 +7,7 @@ made them: what a killed process has left is found and removed by the next one.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -17,11 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_NAME = re.compile(r"wf-(\d+)-(\d+)-\w+")
+_NAME = re.compile(r"wf-(\d+)-(\d+)-\d+-\w+")
 _FILES = Path("/etc/netns")
 _SWITCH = "switch"
 _NET = "10.77.0."
 _FIRST = 11
+_numbers = itertools.count()
 
 
 class NetworkRefusedError(Exception):
@@ -32,7 +34,8 @@ class Network:
     """Some hosts that reach each other by name and by address."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
-        self._run = f"wf-{os.getpid()}-{_read_start(os.getpid())}"
+        # A process may have several networks at the same time.
+        self._run = f"wf-{os.getpid()}-{_read_start(os.getpid())}-{next(_numbers)}"
         self.addresses: Mapping[str, str] = {host: f"{_NET}{_FIRST + n}" for n, host in enumerate(hosts)}
 
     def space(self, host: str) -> str:
