@@ -10,6 +10,7 @@ The study measured the first part and announced the second. The stack is one of 
 from __future__ import annotations
 
 import os
+import resource
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from watchfloor.loadgen.continuous.collector import make_collector
 from watchfloor.loadgen.continuous.ingest import FOR_EVER, IngestOptions, sum_ingest
 from watchfloor.loadgen.continuous.readers import ReaderOptions, sum_reads
 from watchfloor.loadgen.continuous.table import TableLayout, TableRows, create_table
+from watchfloor.loadgen.harness.cpu_usage import find_servers, read_cpu_seconds
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
@@ -34,7 +36,7 @@ from watchfloor.store.stack.stack import start_stack, stop_stack
 from watchfloor.store.workloads.client_process import Record
 from watchfloor.store.workloads.drop_table import drop_table
 
-from .figures import BESIDE_WALK, METRICS, SERIES, WALKED, make_elapsed_figures
+from .figures import BESIDE_WALK, METRICS, SERIES, SPENT, WALKED, make_elapsed_figures
 from .pipeline import measure_pipeline
 from .plot import draw
 
@@ -70,16 +72,20 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     elapsed: dict[str, list[float]] = defaultdict(list)
     figures: list[Figure] = []
     for level in levels:
+        spent: list[float] = []
         for iteration in range(options.iterations):
             is_last = iteration == options.iterations - 1
             _restart_everything(session.settings, level)
             with _make_table(session.settings, options.tablets):
+                before = _read_spent(session.settings)
                 milliseconds, records = _ingest_lists(session.settings, options)
+                spent.append(_read_spent(session.settings) - before)
                 elapsed[level].append(milliseconds)
                 print_progress(f"{level}, iteration {iteration + 1}: {milliseconds:,.0f} ms")
                 if is_last:
                     figures += _list_series(level, records)
                     figures += _measure_walkers(session.settings, level, options)
+        figures.append(Figure(SPENT, tuple(spent), {"level": level}))
         figures += measure_pipeline(session, level, file, options.turns)
     return [*make_elapsed_figures(elapsed), *figures]
 
@@ -122,6 +128,12 @@ def _ingest_lists(settings: Settings, options: Namespace) -> tuple[float, list[R
             collecting.stop()
     result = sum_ingest(written)
     return 1000 * result.seconds, [record for record in collected.result()[0] if "time" in record]
+
+
+def _read_spent(settings: Settings) -> float:
+    """Returns the processor seconds that tablet servers, and processes of this one that have ended, have taken."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime + sum(map(read_cpu_seconds, find_servers(settings)["tserver"]))
 
 
 def _make_ingest(options: Namespace, entries: int = FOR_EVER) -> ClientKind:

@@ -29,7 +29,12 @@ def test_a_small_run_measures_each_level(tmp_path: Path, monkeypatch: pytest.Mon
     assert bench.main(["security", "--json", str(path), "--levels", ",".join(LEVELS), *SMALL]) == 0
     written = json.loads(path.read_text())
     assert {f["metric"] for f in written["figures"]} == {m.name for m in load_experiment("security").metrics}
-    for metric in ("security_elapsed_ms", "security_loaded_events_per_second", "security_row_ms"):
+    for metric in (
+        "security_elapsed_ms",
+        "security_processor_seconds",
+        "security_loaded_events_per_second",
+        "security_row_ms",
+    ):
         of = [figure for figure in written["figures"] if figure["metric"] == metric]
         assert {figure["of"]["level"] for figure in of} == set(LEVELS)
         assert all(sample > 0 for figure in of for sample in figure["samples"])
