@@ -62,7 +62,7 @@ class Heartbeat:
         """Gives a sign of life now. What a worker that takes the item over writes comes after this."""
         self._stored = self._write(self._stored, replace(self._run, at=time.time()))
 
-    def end(self, end: ItemEnd) -> None:
+    def record_end(self, end: ItemEnd) -> None:
         """Records the end of the item. Raises ``LostItem`` if another worker has taken it over."""
         own = replace(end, claim=self._run.claim)
         if not self._ledger.write_end_of(self._item, self._stored, own):

@@ -186,7 +186,7 @@ class ItemHandler:
             heartbeat.release()
             self._log.info("%s: let go of, another worker reads it again", item.name)
             return False
-        heartbeat.end(end)
+        heartbeat.record_end(end)
         ITEMS.labels(end.state).inc()
         ITEM_SECONDS.observe(end.seconds)
         rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)

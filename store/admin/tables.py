@@ -10,6 +10,7 @@ import jpype
 
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.connection import Connection
+from watchfloor.store.bridge.requests import REGEX_FILTER
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, shard_names, source_namespace
 
@@ -28,7 +29,6 @@ SIGHTINGS_SHARDS = 8
 """The number of shards of the table of sightings, for good."""
 SEARCHES_TABLE = "watchfloor.searches"
 
-_REGEX_FILTER = "org.apache.accumulo.core.iterators.user.RegExFilter"
 _PROPERTIES: Mapping[str, str] = {
     "table.file.compress.type": "snappy",
     "table.cache.block.enable": "true",
@@ -124,7 +124,7 @@ def drop_source(connection: Connection, source: Source) -> None:
     name = source_namespace(source.name)
     if client.namespaceOperations().exists(name):
         client.namespaceOperations().delete(name)
-    setting = jpype.JClass("org.apache.accumulo.core.client.IteratorSetting")(30, "source", _REGEX_FILTER)
+    setting = jpype.JClass("org.apache.accumulo.core.client.IteratorSetting")(30, "source", REGEX_FILTER)
     # In ISO-8859-1 each byte is one character.
     setting.addOption("colqRegex", rf"(?s).{{8}}\Q{source.name}\E\x00.*")
     setting.addOption("encoding", "ISO-8859-1")

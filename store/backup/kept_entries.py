@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.requests import EntryScan, ServerIterator
+from watchfloor.store.bridge.requests import REGEX_FILTER, EntryScan, ServerIterator
 from watchfloor.store.encoding.byte_arrays import join_bytes
 from watchfloor.store.encoding.keys import HASH_BYTES, REVTS_BYTES, SHARD_BYTES, aggregate_shard, index_prefix
 from watchfloor.store.encoding.ranges import Ranges
@@ -22,8 +22,7 @@ from watchfloor.store.reader import Reader
 _LONGEST = (1 << 31) - 1
 ITEM_BYTES = HASH_BYTES
 """Length of the ID of a work item in keys."""
-_REGEX_FILTER = "org.apache.accumulo.core.iterators.user.RegExFilter"
-_DAYS_ONLY = ServerIterator(30, "days", _REGEX_FILTER, {"colfRegex": "d"})
+_DAYS_ONLY = ServerIterator(30, "days", REGEX_FILTER, {"colfRegex": "d"})
 
 
 def keep_counts(items: pa.BinaryArray) -> Keep:
@@ -74,7 +73,7 @@ def find_sightings(source: Source) -> ServerIterator:
     # In ISO-8859-1 each byte is one character.
     pattern = rf"(?s).{{{REVTS_BYTES}}}\Q{source.name}\E\x00.*"
     options = {"colqRegex": pattern, "encoding": "ISO-8859-1"}
-    return ServerIterator(30, "source", _REGEX_FILTER, options)
+    return ServerIterator(30, "source", REGEX_FILTER, options)
 
 
 def rename_sightings(batch: pa.RecordBatch, old: str, new: str) -> pa.RecordBatch:

@@ -105,9 +105,9 @@ def _choose_lists(
             for batch in read_entries(folder, backup)
         )
         there = _scan_values(reader, LISTS_TABLE, known[name])
-        if _describe(heads[name]) != _describe(known[name]) or _digest_values(own) != _digest_values(there):
+        if _drop_version(heads[name]) != _drop_version(known[name]) or _digest_values(own) != _digest_values(there):
             others.append(f"the list {name}")
-    _refuse(others, "watchfloor lists remove NAME")
+    _refuse_differing(others, "watchfloor lists remove NAME")
     new = [heads[name] for name in sorted(heads.keys() - known.keys())]
     rows = ([head.values_row for head in new], [head.row for head in new])
     values, found = (pa.array(some, pa.binary()) for some in rows)
@@ -119,11 +119,11 @@ def _choose_searches(store: Store, folder: Path, manifest: Manifest) -> tuple[pa
     known = _parse_searches(store.scan(EntryScan(SEARCHES_TABLE, Ranges.everything())))
     found = _parse_searches(read_entries(folder, manifest.records["searches"]))
     others = [row for row in sorted(found.keys() & known.keys()) if found[row] != known[row]]
-    _refuse([_name_search(row) for row in others], "DELETE /api/v1/searches/NAME")
+    _refuse_differing([_name_search(row) for row in others], "DELETE /api/v1/searches/NAME")
     return (pa.array(sorted(found.keys() - known.keys()), pa.binary()),)
 
 
-def _refuse(others: list[str], remedy: str) -> None:
+def _refuse_differing(others: list[str], remedy: str) -> None:
     if others:
         raise UserError(
             f"{list_names(others)}: there already with another content; rename or remove it ({remedy}), "
@@ -155,7 +155,7 @@ def _parse_head(value: bytes) -> StoredList:
     return StoredList(**json.loads(value))
 
 
-def _describe(head: StoredList) -> StoredList:
+def _drop_version(head: StoredList) -> StoredList:
     """Returns what two lists of the same content have in common but for their values."""
     return replace(head, version=0, upload="")
 

@@ -23,6 +23,10 @@ ServerOption = str | bytes | tuple[ValueSet, ...]
 """The value of an iterator's option."""
 
 
+REGEX_FILTER = "org.apache.accumulo.core.iterators.user.RegExFilter"
+"""The class of Accumulo's filter by patterns of the parts of a key."""
+
+
 @dataclass(frozen=True)
 class ServerIterator:
     """An iterator that the tablet servers run over a scan: its priority, name, Java class and options.

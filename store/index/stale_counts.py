@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.requests import EntryScan, ServerIterator
+from watchfloor.store.bridge.requests import REGEX_FILTER, EntryScan, ServerIterator
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import MINUTE, aggregate_shard, aggregate_table, index_prefix, times_of_keys
@@ -23,7 +23,6 @@ from watchfloor.store.reader import Reader
 
 from .item_counts import TOTAL
 
-_REGEX_FILTER = "org.apache.accumulo.core.iterators.user.RegExFilter"
 _KEY = ("row", "family", "qualifier")
 
 
@@ -41,7 +40,7 @@ def read_item_counts(reader: Reader, source: Source, item_id: bytes) -> pa.Table
     everything = Ranges.everything()
     pattern = "(?s).{8}" + "".join(f"\\x{byte:02x}" for byte in item_id)
     # In ISO-8859-1 each byte is one character.
-    only_item = ServerIterator(30, "item", _REGEX_FILTER, {"colqRegex": pattern, "encoding": "ISO-8859-1"})
+    only_item = ServerIterator(30, "item", REGEX_FILTER, {"colqRegex": pattern, "encoding": "ISO-8859-1"})
     batches = [
         batch.select([*_KEY, "visibility"])
         for batch in reader.scan(EntryScan(aggregate_table(source), everything, [only_item], ordered=False))

@@ -134,3 +134,19 @@ def parse(path: Path, feed: str | None = None, known: dict[str, Source] | None =
         batch = pa.concat_batches(batches[name]).sort_by([(source.time_field, "descending")])
         loaded.append(Loaded(source, batch.drop_columns("(offset)").to_pylist(), batch))
     return loaded
+
+
+def write_hosts(store: Store, name: str, layout: str, events: Sequence[Mapping[str, Any]]) -> Source:
+    """Writes events with a time, a number and an indexed address as three items, in small blocks of two shards."""
+    fields = [
+        {"name": "ts", "type": "time"},
+        {"name": "n", "type": "int"},
+        {"name": "host", "type": "ip", "indexed": True, "ecs": "source.ip"},
+    ]
+    definition = {"name": name, "parser": {"format": "json"}, "timestamp": {"field": "ts"}}
+    source = store.catalog.register(parse_definition({**definition, "fields": fields, "shards": 2, "layout": layout}))
+    with store.sink() as sink:
+        for item in range(3):
+            write(sink, source, item, batch_of(source, events[item::3]), block_rows=25)
+        sink.flush()
+    return source

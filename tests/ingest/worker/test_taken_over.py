@@ -203,10 +203,10 @@ def test_the_end_of_a_worker_that_has_lost_its_item_is_not_recorded(
     assert ledger.swap_run(item, theirs, replace(theirs, at=101.0))
     end = ItemEnd(item.ticket, "done", 102.0, "two", events=5)
     if late:
-        fast.end(end)
+        fast.record_end(end)
     with pytest.raises(LostItem):
-        slow.end(replace(end, by="one", events=3))
+        slow.record_end(replace(end, by="one", events=3))
     if not late:
-        fast.end(end)
+        fast.record_end(end)
     row = ledger.read_item(item)
     assert row is not None and row.state == "done" and row.end == replace(end, claim="theirs")

@@ -11,13 +11,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ingest_support import RUN
-from loaded import batch_of, split_tables, write
+from loaded import split_tables, write_hosts
 
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.choices import SCHEMES
-from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
@@ -35,17 +34,7 @@ def store(store_settings: Settings) -> Iterator[Store]:
 
 @pytest.fixture
 def split(store: Store, layout: str) -> Source:
-    fields = [
-        {"name": "ts", "type": "time"},
-        {"name": "n", "type": "int"},
-        {"name": "host", "type": "ip", "indexed": True},
-    ]
-    definition = {"name": f"split{RUN}.{layout}", "parser": {"format": "json"}, "timestamp": {"field": "ts"}}
-    source = store.catalog.register(parse_definition({**definition, "fields": fields, "shards": 2, "layout": layout}))
-    with store.sink() as sink:
-        for item in range(3):
-            write(sink, source, item, batch_of(source, EVENTS[item::3]), block_rows=25)
-        sink.flush()
+    source = write_hosts(store, f"split{RUN}.{layout}", layout, EVENTS)
     split_tables(store, source, 12)
     tablets = store.connection.client.tableOperations().listSplits(f"{source.name.replace('.', '_')}.event").size() + 1
     assert tablets > 2 * source.shards

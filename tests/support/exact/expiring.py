@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from ingest_support import RUN
-from loaded import batch_of, write
+from loaded import write_hosts
 
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
-from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
 from watchfloor.store.admin.tables import source_tables
@@ -25,18 +24,7 @@ KEEP = 100 * HOUR
 
 
 def fill(store: Store, name: str, layout: str) -> Source:
-    fields = [
-        {"name": "ts", "type": "time"},
-        {"name": "n", "type": "int"},
-        {"name": "host", "type": "ip", "indexed": True, "ecs": "source.ip"},
-    ]
-    definition = {"name": f"{name}{RUN}.{layout}", "parser": {"format": "json"}, "timestamp": {"field": "ts"}}
-    source = store.catalog.register(parse_definition({**definition, "fields": fields, "shards": 2, "layout": layout}))
-    with store.sink() as sink:
-        for item in range(3):
-            write(sink, source, item, batch_of(source, EVENTS[item::3]), block_rows=25)
-        sink.flush()
-    return source
+    return write_hosts(store, f"{name}{RUN}.{layout}", layout, EVENTS)
 
 
 def list_numbers(store: Store, source: Source) -> list[int]:
@@ -50,9 +38,8 @@ def list_kept(store: Store, source: Source) -> list[int]:
 
 
 def list_rows(store: Store, table: str, column: str = "row") -> list[bytes]:
-    everything = Ranges()
-    everything.add_rows(b"", None)
-    return [value for batch in store.scan(EntryScan(table, everything)) for value in batch.column(column).to_pylist()]
+    batches = store.scan(EntryScan(table, Ranges.everything()))
+    return [value for batch in batches for value in batch.column(column).to_pylist()]
 
 
 def check_removed(store: Store, source: Source) -> None:
