@@ -27,6 +27,8 @@ _MAX_HASHED_ROWS = 10_000
 class EngineAnswer:
     """An engine's answer. ``seconds`` count from the question until the caller has the last row.
 
+    ``first_seconds`` count until it has the first one; they are 0 where all rows come at once.
+
     A checked answer has the ``digest`` of its rows; ``in_order`` is False if they should come newest first and do not.
     """
 
@@ -34,6 +36,7 @@ class EngineAnswer:
     rows: int
     digest: str = ""
     in_order: bool = True
+    first_seconds: float = 0.0
 
 
 def check_answer(seconds: float, rows: pa.Table, source: Source, question: EngineQuestion) -> EngineAnswer:

@@ -24,14 +24,18 @@ class QuestionKind(Enum):
 
 @dataclass(frozen=True)
 class EngineQuestion:
-    """A question for the events whose ``field`` equals ``value``, or matches it if ``pattern`` is true."""
+    """A question for the events whose ``field`` equals ``value``, or matches it if ``pattern`` is true.
+
+    A ``condition`` in the language of the engine that is asked takes the place of these three.
+    """
 
     name: str
     kind: QuestionKind
-    field: str
-    value: str
+    field: str = ""
+    value: str = ""
     limit: int | None = None
     pattern: bool = False
+    condition: str | None = None
 
     @property
     def where(self) -> str:

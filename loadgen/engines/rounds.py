@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from watchfloor.loadgen.harness.cpu_usage import read_cpu_seconds
 from watchfloor.loadgen.harness.session import print_progress
+from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.schema.errors import InternalError
 
 from .answer import EngineAnswer
@@ -27,6 +28,7 @@ class Participant:
     """An engine that holds ``events`` events and answers in at most ``max_rounds`` rounds.
 
     ``processes`` are the pids of the processes that work for an answer, by role; empty if they are on other machines.
+    ``shuffled`` questions are asked in another order in each round.
     """
 
     engine: str
@@ -35,13 +37,18 @@ class Participant:
     questions: Sequence[EngineQuestion]
     max_rounds: int
     processes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    shuffled: bool = False
 
 
 @dataclass
 class AnswerSamples:
-    """A participant's answers to one question: the seconds of each, and the rows and digest of the checked one."""
+    """A participant's answers to one question: the seconds of each, and the rows and digest of the checked one.
+
+    ``firsts`` are the seconds to the first row of each.
+    """
 
     seconds: list[float] = field(default_factory=list)
+    firsts: list[float] = field(default_factory=list)
     rows: int = 0
     digest: str = ""
 
@@ -50,24 +57,28 @@ AnswerKey = tuple[str, int, str]
 """The engine, the number of events that it holds, and the name of the question."""
 
 
-def run_rounds(participants: Sequence[Participant], repeats: int) -> Mapping[AnswerKey, AnswerSamples]:
+def run_rounds(
+    participants: Sequence[Participant], repeats: int, warm_up_rounds: int | None = None
+) -> Mapping[AnswerKey, AnswerSamples]:
     """Asks all participants all of their questions in ``repeats`` rounds; returns the samples by engine and question.
 
-    Before the rounds that count, each participant warms up: it is asked each question for ``repeats *
-    WARM_UP_SECONDS``, and then each once more in a round whose answers are checked and digested. A participant with
-    fewer rounds than ``repeats`` is slow and has only that round to warm up. Raises InternalError for rows that should
-    come newest first and do not.
+    Before the rounds that count, each participant warms up: it is asked each question for ``WARM_UP_SECONDS`` times
+    ``repeats``, or times ``warm_up_rounds`` if they are given, and then each once more in a round whose answers are
+    checked and digested. A participant with fewer rounds than ``repeats`` is slow and has only that round to warm up.
+    Raises InternalError for rows that should come newest first and do not.
     """
+    warm_up_seconds = WARM_UP_SECONDS * (repeats if warm_up_rounds is None else warm_up_rounds)
     samples: dict[AnswerKey, AnswerSamples] = defaultdict(AnswerSamples)
     for participant in participants:
         if participant.max_rounds >= repeats:
             print_progress(f"questions: {participant.engine} is warming up")
-            _warm_up_participant(participant, repeats * WARM_UP_SECONDS)
+            _warm_up_participant(participant, warm_up_seconds)
     for turn in range(-1, repeats):
         for participant in participants:
             if turn >= participant.max_rounds:
                 continue
-            for question in participant.questions:
+            questions = shuffle_cases(participant.questions, turn) if participant.shuffled else participant.questions
+            for question in questions:
                 answer = participant.ask_question(question, turn < 0)
                 if not answer.in_order:
                     raise InternalError(f"{participant.engine} did not give the rows of {question.name!r} newest first")
@@ -76,6 +87,7 @@ def run_rounds(participants: Sequence[Participant], repeats: int) -> Mapping[Ans
                     answers.rows, answers.digest = answer.rows, answer.digest
                 else:
                     answers.seconds.append(answer.seconds)
+                    answers.firsts.append(answer.first_seconds)
         print_progress(f"questions: round {turn + 1} of {repeats}" if turn >= 0 else "questions: answers are checked")
     return samples
 

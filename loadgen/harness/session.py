@@ -38,6 +38,11 @@ class BenchSession:
         self._sources: list[Source] = []
         self._created: set[str] = set()
 
+    @property
+    def owns_stack(self) -> bool:
+        """True if the stack was started for this session alone, so that it may be stopped and started."""
+        return self.settings.home.is_relative_to(self.folder)
+
     def create_source(
         self, kind: str, shards: int | None = None, layout: str = DEFAULT_LAYOUT, more: Sequence[Field] = ()
     ) -> Source:

@@ -190,6 +190,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/responsiveness",
         "loadgen/engines/peers",
         "loadgen/experiments/peers",
+        "loadgen/experiments/page",
         "loadgen/experiments/blocks",
         "loadgen/experiments/security",
         "loadgen/experiments/durability",

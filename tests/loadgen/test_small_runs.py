@@ -53,6 +53,7 @@ SMALL = {
         *("--codecs", "snappy", "--warm-up", "0"),
     ],
     "memory": ["--bytes", "2000000"],
+    "page": ["--events", "2000,4000", "--turns", "1", "--starts", "1", "--clients", "2", "--seconds", "1"],
     "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "rest-load": [
         "--events",

@@ -54,6 +54,8 @@ class SqlEngine(ABC):
         return int(self.run_sql(sql).column(0)[0].as_py())
 
     def _format_condition(self, question: EngineQuestion) -> str:
+        if question.condition is not None:
+            return question.condition
         value = self.quote_literal(question.value)
         return (
             f"{self.PATTERN_FUNCTION}({question.field}, {value})" if question.pattern else f"{question.field} = {value}"

@@ -72,6 +72,21 @@ def test_parties_warm_up_and_slow_ones_answer_in_few_rounds() -> None:
     assert (found["quick", 100, "q"].rows, found["quick", 100, "q"].digest) == (7, "quick")
 
 
+def test_shuffled_questions_come_in_another_order_each_round_and_keep_the_times_of_their_first_rows() -> None:
+    asked: list[str] = []
+
+    def ask(question: EngineQuestion, check: bool) -> EngineAnswer:
+        asked.append(question.name)
+        return EngineAnswer(2.0, 1, first_seconds=1.0)
+
+    questions = [EngineQuestion(name, QuestionKind.COUNT) for name in "abcd"]
+    found = run_rounds([Participant("ours", 1, ask, questions, 5, shuffled=True)], 5, warm_up_rounds=0)
+    assert found["ours", 1, "a"] == AnswerSamples([2.0] * 5, [1.0] * 5, 1)
+    # The warm-up asks each once, and so does the round whose answers are checked.
+    rounds = [tuple(asked[first : first + 4]) for first in range(0, len(asked), 4)]
+    assert len(rounds) == 7 and all(sorted(one) == list("abcd") for one in rounds) and len(set(rounds[1:])) > 1
+
+
 def test_a_profile_has_each_processs_own_processor_time_an_answer() -> None:
     asked: Counter[str] = Counter()
 

@@ -35,7 +35,7 @@ def declared(name: str) -> Mapping[str, Metric]:
 def everything() -> Iterator[Measurement]:
     """Yields all that has drawings of its own, and some that are none: with goals, with more figures than a picture."""
     yield from (loading(1), asking(1), of_batching(), of_first_result(), of_crossover(), of_blocks(), of_ingest())
-    yield from (of_responsiveness(), of_peers(), of_stats(), of_ycsb(), of_lookups(), of_erasure())
+    yield from (of_responsiveness(), of_peers(), of_page(), of_stats(), of_ycsb(), of_lookups(), of_erasure())
     yield from (of_continuous(), of_model())
     many = [Figure(ASKED, (1.0 + n, 2.0 + n), {"question": f"the question number {n}"}) for n in range(50)]
     yield experiment("many", many)
@@ -168,6 +168,31 @@ def of_peers() -> Measurement:
         for note in (f"{engine if ratio < 1 else 'watchfloor'} is ahead",)
     ]
     return experiment("peers", figures)
+
+
+def of_page() -> Measurement:
+    metrics, questions = declared("page"), ("no hit", "dense", "middling, everything")
+    figures = [
+        Figure(metrics[name], (8.0 * place, 30.0), {"question": question, "engine": engine, "events": events}, goal)
+        for events in ("5,000,000", "35,000,000")
+        for place, question in enumerate(questions, 1)
+        for name, engine, goal in (
+            ("first_row_ms", "watchfloor", Goal(12, at_most=True)),
+            ("page_ms", "watchfloor", Goal(20, at_most=True)),
+            ("page_ms", "duckdb", None),
+        )
+    ]
+    figures += [
+        Figure(
+            metrics["peer_to_watchfloor"],
+            (ratio, ratio * 1.1),
+            {"engine": "duckdb", "what": question, "events": "5,000,000"},
+            note=f"{'duckdb' if ratio < 1 else 'watchfloor'} is ahead",
+        )
+        for question, ratio in zip(questions, (8.1, 0.4, 0.2), strict=True)
+    ]
+    figures.append(Figure(metrics["pages_per_second"], (60.0, 65.0), {"clients": "16 clients", "events": "5,000,000"}))
+    return experiment("page", figures)
 
 
 def of_stats() -> Measurement:
