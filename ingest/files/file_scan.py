@@ -1,34 +1,37 @@
 """Finds a log file's identity in one pass over it, and the line-aligned ranges that become work items.
 
-A file's identity is the BLAKE2b of its content, unpacked: a log that is renamed, compressed by its rotation, or put
-into an archive is still the same file. A plain file is cut at line boundaries into ranges of about ``split`` bytes; any
+A file's identity is the hash of its content, unpacked: a log that is renamed, compressed by its rotation, or put into
+an archive is still the same file. A plain file is cut at line boundaries into ranges of about ``split`` bytes; any
 other is one range, because nothing can be read from its middle. Row IDs and counts are pure functions of identity and
 ranges, so a file that comes again must be cut the same way: by the ``split`` and from the ``base`` that its work items
-remember.
+remember. A file that an earlier version has queued keeps the identity by the hash of that version.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import FileIO
 
-from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
+from watchfloor.ingest.queue.item import BLAKE3, WorkItem
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 
 from .compressions.blocks import BlockReader
 from .content import open_content
+from .content_hash import ContentHash
+from .cut_points import cut_at_lines, pass_blocks, read_blocks_at
 from .open_file import FileOrPath, OpenLog, name_log, open_file_or_path, read_state
 from .remote.remote_systems import RemoteState
 
 WHOLE = 0
 """The value of ``split`` for a file that is not cut: all of it is one range."""
-_DAMAGED = b"\x00damaged"
 _BLOCK_BYTES = 1 << 20
+_PLAIN_BLOCK_BYTES = 8 << 20
+"""Blocks of a file that is not packed are so long that all cores have a share of hashing each."""
+_LINE_BYTES = 1 << 16
 _CLOCK_TICK_NS = 20_000_000
 """More than the steps of the clock by which Linux stamps changes of files (a tick of the kernel, at most 10 ms)."""
 
@@ -37,22 +40,24 @@ _CLOCK_TICK_NS = 20_000_000
 class QueuedMark:
     """The part of a file that was queued earlier.
 
-    It is the first ``length`` uncompressed bytes, whose identity is ``file_id``.
+    It is the first ``length`` uncompressed bytes, whose identity by the hash ``digest`` is ``file_id``.
     """
 
     file_id: bytes
     length: int
+    digest: str = BLAKE3
 
 
 @dataclass(frozen=True)
 class FileScan:
     """The result of one pass over a file.
 
-    ``size`` counts the bytes on disk that were read, ``length`` the uncompressed bytes. ``inode``, ``mtime_ns`` and
-    ``ctime_ns`` are those of the file before the pass. ``ranges`` begin at the offset ``base``. If the file begins with
-    the part that a ``QueuedMark`` describes, the ranges hold only the lines after that part, and ``before`` is the
-    mark's identity as hex; otherwise ``before`` is empty. ``damaged`` is true if what the content is packed in breaks
-    off or lacks a part. ``member`` is the name of the log in its archive, or empty.
+    ``file_id`` is its identity by the hash ``digest``. ``size`` counts the bytes on disk that were read, ``length`` the
+    uncompressed bytes. ``inode``, ``mtime_ns`` and ``ctime_ns`` are those of the file before the pass. ``ranges`` begin
+    at the offset ``base``. If the file begins with the part that a ``QueuedMark`` describes, the ranges hold only the
+    lines after that part, and ``before`` is the mark's identity as hex; otherwise ``before`` is empty. ``damaged`` is
+    true if what the content is packed in breaks off or lacks a part. ``member`` is the name of the log in its archive,
+    or empty.
     """
 
     file_id: bytes
@@ -68,67 +73,74 @@ class FileScan:
     before: str
     ranges: tuple[tuple[int, int], ...]
     member: str = ""
+    digest: str = BLAKE3
 
 
 def scan_file(
     file_or_path: FileOrPath,
     split: int,
     mark: QueuedMark | None = None,
-    cut_like: WorkItem | None = None,
     upto: int | None = None,
+    digest: str = BLAKE3,
 ) -> FileScan:
     """Returns identity and ranges of a file, found in bounded memory. Raises ``InputFileError``.
 
-    ``mark`` describes the part of the file that was queued earlier. ``cut_like`` is an item of a file with the same
-    content: this file is cut in the same way. A plain file that grows during the pass is read up to its size at the
-    beginning, or only its first ``upto`` bytes.
+    ``mark`` describes the part of the file that was queued earlier. ``digest`` is the hash that identifies it. A plain
+    file that grows during the pass is read up to its size at the beginning, or only its first ``upto`` bytes.
     """
     with open_file_or_path(file_or_path) as file:
         before = _await_clock_tick(file)
         size = before.st_size if upto is None else min(upto, before.st_size)
         content = open_content(file, _BLOCK_BYTES, size)
-        if content is not None:
-            split = WHOLE
-        base = 0
-        if cut_like is not None:
-            split, base, mark = cut_like.split, cut_like.base, None
         stream = _Stream(file, content, size)
-        digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
-        whole, rest = _Cutter(split, base), None
-        length = 0
+        pass_over = _Pass(digest, mark)
         for block in stream:
-            if mark is not None and length < mark.length <= length + len(block):
-                stop = mark.length - length
-                if _begins_with(mark, digest, block[:stop]):
-                    # The writer may not have finished the last line of that part: a line without its end is read again.
-                    found = block.rfind(b"\n", 0, stop)
-                    rest = _Cutter(split, length + found + 1 if found >= 0 else whole.last_line)
-            digest.update(block)
-            whole.feed(length, block)
-            if rest is not None:
-                rest.feed(length, block)
-            length += len(block)
-        _add_damage(digest, stream)
+            pass_over.feed(block)
+        base = pass_over.find_base(stream.is_damaged)
+        scan = FileScan(
+            pass_over.content.identify(stream.is_damaged),
+            size,
+            before.st_ino,
+            before.st_mtime_ns,
+            before.st_ctime_ns,
+            pass_over.length,
+            content is not None,
+            stream.is_damaged,
+            split if content is None else WHOLE,
+            base or 0,
+            "" if base is None or mark is None else mark.file_id.hex(),
+            (),
+            file.member if isinstance(file, OpenLog) else "",
+            digest,
+        )
+        scan = _cut_scan(scan, file)
         after = read_state(file)
     _check_state(file, before, after)
-    came_before = cut_like.before if cut_like is not None else ""
-    if rest is not None and mark is not None and digest.digest() != mark.file_id:
-        whole, came_before = rest, mark.file_id.hex()
-    return FileScan(
-        digest.digest(),
-        size,
-        before.st_ino,
-        before.st_mtime_ns,
-        before.st_ctime_ns,
-        length,
-        content is not None,
-        stream.is_damaged,
-        split,
-        whole.base,
-        came_before,
-        whole.finish(length),
-        file.member if isinstance(file, OpenLog) else "",
-    )
+    return scan
+
+
+def cut_like(file: FileIO, scan: FileScan, item: WorkItem) -> FileScan:
+    """Returns the scan of an open file, cut as the file with the same content was of which ``item`` is."""
+    before = read_state(file)
+    cut = _cut_scan(replace(scan, split=item.split, base=item.base, before=item.before), file)
+    _check_state(file, before, read_state(file))
+    return cut
+
+
+def _cut_scan(scan: FileScan, file: FileIO) -> FileScan:
+    """Returns the scan of a file with its ranges."""
+    if scan.split == WHOLE:
+        return replace(scan, ranges=((scan.base, scan.length),) if scan.base < scan.length else ())
+    if scan.compressed:
+        file.seek(0)
+        content = open_content(file, _BLOCK_BYTES, scan.size)
+        block_at = pass_blocks(_Stream(file, content, scan.size))
+    else:
+        block_at = read_blocks_at(file.fileno())
+    try:
+        return replace(scan, ranges=tuple(cut_at_lines(block_at, scan.split, scan.base, scan.length)))
+    except OSError as error:
+        raise InputFileError(f"{show_path(name_log(file))}: cannot be read: {error.strerror}") from error
 
 
 def _check_state(file: FileIO, before: os.stat_result | RemoteState, after: os.stat_result | RemoteState) -> None:
@@ -159,6 +171,7 @@ def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -
             compressed=scan.compressed,
             ticket=ticket,
             member=scan.member,
+            digest=scan.digest,
         )
         for start, end in scan.ranges
     )
@@ -182,15 +195,14 @@ def check_unchanged(item: WorkItem, file: FileIO) -> None:
     file.seek(0)
     content = open_content(file, _BLOCK_BYTES, now.st_size) if item.compressed else None
     stream = _Stream(file, content, now.st_size)
-    digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
+    found = ContentHash(item.digest)
     left = item.length
     for block in stream:
-        digest.update(block[:left])
+        found.update(block[:left])
         left -= min(left, len(block))
         if not left and not item.compressed:
             break
-    _add_damage(digest, stream)
-    if left or digest.digest() != item.file_id:
+    if left or found.identify(stream.is_damaged) != item.file_id:
         raise InputFileError(f"{show_path(item.log_path)}: its content changed after it was queued; queue it again")
 
 
@@ -206,65 +218,72 @@ def _await_clock_tick(file: FileIO) -> os.stat_result | RemoteState:
     return read_state(file)
 
 
-def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool:
-    """Returns true if ``digest`` followed by ``rest`` gives the mark's identity, also that of a damaged stream."""
-    prefix = digest.copy()
-    prefix.update(rest)
-    if prefix.digest() == mark.file_id:
-        return True
-    prefix.update(_DAMAGED)
-    return prefix.digest() == mark.file_id
+class _Pass:
+    """One pass over a file: its hash, and whether it begins with the part that ``mark`` describes."""
+
+    def __init__(self, digest: str, mark: QueuedMark | None) -> None:
+        self.content = ContentHash(digest)
+        self.length = 0
+        self._mark = mark
+        self._beginning = self.content if mark is None or mark.digest == digest else ContentHash(mark.digest)
+        self._begins_with_mark = False
+        self._last_line = 0
+
+    def feed(self, block: memoryview) -> None:
+        """Takes the block that follows."""
+        if self._mark is not None and self.length < self._mark.length:
+            part = block[: self._mark.length - self.length]
+            self._feed_beginning(self._mark, part)
+            block = block[len(part) :]
+        self.content.update(block)
+        self.length += len(block)
+
+    def find_base(self, is_damaged: bool) -> int | None:
+        """Returns where the lines begin that the mark's part lacks; None if the file is the mark's, or another one.
+
+        The writer may not have finished the last line of that part: a line without its end is read again.
+        """
+        mark = self._mark
+        if mark is None or not self._begins_with_mark:
+            return None
+        if self.length == mark.length and self._beginning.identify(is_damaged) == mark.file_id:
+            return None
+        return self._last_line
+
+    def _feed_beginning(self, mark: QueuedMark, part: memoryview) -> None:
+        last = _find_last_line(part)
+        if last:
+            self._last_line = self.length + last
+        for content in {id(self.content): self.content, id(self._beginning): self._beginning}.values():
+            content.update(part)
+        self.length += len(part)
+        if self.length == mark.length:
+            # The part may have been damaged at its end.
+            self._begins_with_mark = mark.file_id in map(self._beginning.identify, (False, True))
 
 
-def _add_damage(digest: hashlib.blake2b, stream: _Stream) -> None:
-    if stream.is_damaged:
-        # The bytes that could be read may equal an undamaged file's content, which must have another identity.
-        digest.update(_DAMAGED)
-
-
-class _Cutter:
-    """Cuts the blocks that it is fed into ranges, from ``base`` on. ``last_line`` is the offset of the last line."""
-
-    def __init__(self, split: int, base: int) -> None:
-        self._split = split
-        self._start = base
-        self._ranges: list[tuple[int, int]] = []
-        self.base = base
-        self.last_line = base
-
-    def feed(self, offset: int, block: bytes) -> None:
-        """Takes the block at ``offset``, which follows the block before."""
-        last = block.rfind(b"\n")
-        if last < 0:
-            return
-        self.last_line = offset + last + 1
-        while self._split != WHOLE:
-            # A range ends after the first line end at or beyond its size, so one line longer than that is one range.
-            found = block.find(b"\n", max(self._start + self._split - 1 - offset, 0))
-            if found < 0:
-                return
-            self._ranges.append((self._start, offset + found + 1))
-            self._start = offset + found + 1
-
-    def finish(self, length: int) -> tuple[tuple[int, int], ...]:
-        """Returns all ranges of a file that is ``length`` bytes long."""
-        if self._start < length:
-            self._ranges.append((self._start, length))
-        return tuple(self._ranges)
+def _find_last_line(block: memoryview) -> int:
+    """Returns where the last line of a block begins; 0 if no line ends in it."""
+    for end in range(len(block), 0, -_LINE_BYTES):
+        start = max(end - _LINE_BYTES, 0)
+        found = bytes(block[start:end]).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+    return 0
 
 
 class _Stream:
     """Iterates over the blocks of an open file's ``content``, or over its first ``size`` bytes if that is None.
 
-    A damaged content ends early; ``is_damaged`` is true afterwards.
+    A block is there until the next one is asked for. A damaged content ends early; ``is_damaged`` is true afterwards.
     """
 
     def __init__(self, file: FileIO, content: BlockReader | None, size: int) -> None:
         self._file, self._content, self._left = file, content, size
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[memoryview]:
         try:
-            yield from iter(self._read, b"") if self._content is None else self._content
+            yield from self._read_plain() if self._content is None else (memoryview(block) for block in self._content)
         except OSError as error:
             raise InputFileError(f"{show_path(name_log(self._file))}: cannot be read: {error.strerror}") from error
 
@@ -272,7 +291,8 @@ class _Stream:
     def is_damaged(self) -> bool:
         return self._content is not None and bool(self._content.fault)
 
-    def _read(self) -> bytes:
-        block = self._file.read(min(_BLOCK_BYTES, self._left))
-        self._left -= len(block)
-        return block
+    def _read_plain(self) -> Iterator[memoryview]:
+        buffer = memoryview(bytearray(min(_PLAIN_BLOCK_BYTES, self._left)))
+        while self._left and (length := self._file.readinto(buffer[: self._left])):
+            self._left -= length
+            yield buffer[:length]

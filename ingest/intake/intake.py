@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, cut_like, items_of, scan_file
 from watchfloor.ingest.files.open_file import OpenLog, join_member, name_log, open_log_file, stat_log_file
 from watchfloor.ingest.parsing.format import SniffResult
-from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.item import BLAKE2B, BLAKE3, WorkItem
 from watchfloor.ingest.queue.waiting import Waiting
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import OPEN_STATES, BegunQueueing, Ledger, LedgerRow, SeenFile
+from watchfloor.ingest.records.old_files import OldFiles
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
@@ -78,6 +79,7 @@ class Intake:
     def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer, fenced: bool = False) -> None:
         """``fenced``: other masters may watch the same files, and only one of them queues each state of a file."""
         self._store, self._ledger, self._producer, self._fenced = store, ledger, producer, fenced
+        self._old_files = OldFiles(store)
 
     def known_sources(self) -> Mapping[str, Source]:
         """Returns all sources of the catalog, by name."""
@@ -161,7 +163,8 @@ class Intake:
         Raises ``LostTurn`` if another master has done so since the log was scanned.
         """
         scan = scanned.scan
-        begun = BegunQueueing(scan.file_id.hex(), scan.size, scan.split, seen.feed, secrets.token_hex(8))
+        turn = secrets.token_hex(8)
+        begun = BegunQueueing(scan.file_id.hex(), scan.size, scan.split, seen.feed, turn, scan.digest)
         # Until its items are queued the file counts as it was before, or as never seen.
         known = scanned.seen or replace(seen, size=-1, file_id="", length=0)
         cell = self._ledger.swap_seen(scanned.cell, replace(known, begun=begun))
@@ -205,19 +208,24 @@ class Intake:
     def _scan_file(self, file: OpenLog, sniffed: SniffResult, begun: BegunQueueing | None = None) -> _ScannedLog:
         """Returns the log's identity and ranges, or those of a part that another master has ``begun`` to queue."""
         feed, mark, upto = sniffed.feed, None, begun.size if begun else None
+        digest = begun.digest if begun else BLAKE3
         seen, cell = self._ledger.read_seen_cell(name_log(file))
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
-            mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length)
+            mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length, seen.digest)
         split = WHOLE
         if begun is not None:
             split = begun.split
         elif sniffed.splittable:
             split = choose_item_bytes(self._store.settings, os.fstat(file.fileno()).st_size)
-        scan = scan_file(file, split, mark, upto=upto)
+        scan = scan_file(file, split, mark, upto, digest)
         rows = self._rows_of_file(scan.file_id, feed)
+        if not rows and digest == BLAKE3 and (old_files := self._old_files.find_of_length(scan.length)):
+            old = scan_file(file, split, mark, upto, BLAKE2B)
+            if old.file_id in old_files and (old_rows := self._rows_of_file(old.file_id, feed)):
+                scan, rows = old, old_rows
         like = next((row.item for row in rows if row.item), None)
         if like is not None and (like.split, like.base) != (scan.split, scan.base):
-            scan = scan_file(file, split, cut_like=like, upto=upto)
+            scan = cut_like(file, scan, like)
         return _ScannedLog(scan, rows, seen, cell)
 
     def _earlier_items(self, items: tuple[WorkItem, ...]) -> tuple[WorkItem, ...]:
@@ -274,6 +282,7 @@ def _see_file(path: str, scan: FileScan, feed: str, file_id: str, length: int = 
         feed=feed,
         file_id=file_id,
         length=length,
+        digest=scan.digest,
     )
 
 

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,6 +17,11 @@ from watchfloor.schema.files.paths import show_path
 
 FILE_ID_BYTES = 16
 ITEM_ID_BYTES = 8
+BLAKE3, BLAKE2B = "blake3", "blake2b"
+"""The hashes that identify files: that of new ones, and that of files which earlier versions have queued."""
+
+_EARLIER: Mapping[str, Any] = {"inode": 0, "ctime_ns": 0, "member": "", "digest": BLAKE2B}
+"""What items of before these fields had. Without inode and time of change no file is unchanged without a look at it."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,9 @@ class WorkItem:
     ``size``, ``inode``, ``mtime_ns`` and ``ctime_ns`` are the file's as it was queued, and tell cheaply that it has not
     changed since; ``length`` counts the bytes from which ``file_id`` was computed. ``split``, ``base`` and ``before``
     are those of ``FileScan``: how to cut the file the same way again. ``compressed``: its content is not its bytes as
-    they are, so it is read from its beginning. ``ticket`` names one act of queueing; ``again`` asks for the item to be
-    read although it is done. ``member`` is the log's name in the archive ``path``; empty for a file of its own.
+    they are, so it is read from its beginning. ``digest`` names the hash that gives ``file_id``. ``ticket`` names one
+    act of queueing; ``again`` asks for the item to be read although it is done. ``member`` is the log's name in the
+    archive ``path``; empty for a file of its own.
     """
 
     path: str
@@ -48,6 +55,7 @@ class WorkItem:
     ticket: str
     again: bool = False
     member: str = ""
+    digest: str = BLAKE3
 
     @property
     def log_path(self) -> str:
@@ -79,8 +87,7 @@ class WorkItem:
     def from_json(cls, text: bytes) -> WorkItem:
         """Returns the item that ``to_json`` wrote. Raises ``InternalError`` for anything else."""
         try:
-            # Ledgers hold items of before these fields: then no file is taken for unchanged without a look into it.
-            fields: dict[str, Any] = {"inode": 0, "ctime_ns": 0, "member": "", **orjson.loads(text)}
+            fields: dict[str, Any] = {**_EARLIER, **orjson.loads(text)}
             fields["file_id"] = bytes.fromhex(fields["file_id"])
             fields["header"] = base64.b64decode(fields["header"], validate=True)
             fields["path"] = os.fsdecode(base64.b64decode(fields["path"], validate=True))

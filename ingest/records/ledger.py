@@ -3,7 +3,8 @@
 An item's row has a cell for each event in its life, so that no writer overwrites another's cell: ``queued`` (the item
 and its sender), ``run`` (the worker that reads it: attempt, progress) and ``end`` (the outcome). Its state is a
 function of the three. Each cell has the ticket of the queueing that it belongs to. Rows of items start with ``i``, file
-identity and item identity; rows of paths with ``p`` and the path.
+identity and item identity; rows of paths with ``p`` and the path; rows of files that an earlier version has queued
+(``old_files.py``) with ``o``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
+from watchfloor.ingest.queue.item import BLAKE2B, FILE_ID_BYTES, WorkItem
 from watchfloor.schema.files.paths import show_path
 from watchfloor.store.admin.tables import ITEMS_TABLE, delete_rows
 from watchfloor.store.bridge.sinks import EntrySink
@@ -138,7 +139,7 @@ class LedgerRow:
 class BegunQueueing:
     """A state of a file whose items a master is about to queue: its first ``size`` bytes, cut by ``split``.
 
-    ``turn`` is a random name of the act.
+    ``turn`` is a random name of the act, ``digest`` the hash that gives ``file_id``.
     """
 
     file_id: str
@@ -146,13 +147,15 @@ class BegunQueueing:
     split: int
     feed: str
     turn: str
+    digest: str = BLAKE2B
 
 
 @dataclass(frozen=True)
 class SeenFile:
     """A path as the master or a load has last seen it: ``state`` is queued or refused (with the reason).
 
-    ``begun`` is what a master has begun to queue since, and has not ended, or has died in.
+    ``begun`` is what a master has begun to queue since, and has not ended, or has died in. ``digest`` is the hash that
+    gives ``file_id``; rows of before there was a choice have BLAKE2b.
     """
 
     path: str
@@ -166,6 +169,7 @@ class SeenFile:
     file_id: str = ""
     length: int = 0
     begun: BegunQueueing | None = None
+    digest: str = BLAKE2B
 
 
 class Ledger:

@@ -96,9 +96,9 @@ def test_a_copy_under_another_name_stands_beside_the_source(
     store_settings: Settings, store: Store, tmp_path: Path
 ) -> None:
     """Blocks of the source were merged, an item was read again, and lines were retried."""
-    kind = store.catalog.register(source("twice", "block"))
+    kind = store.catalog.register(source("besides", "block"))
     one, two = log_file(tmp_path / "a.log", LINES), log_file(tmp_path / "b.log", LINES, "b")
-    settings = own(store_settings, "twice", item_bytes=1 << 20)
+    settings = own(store_settings, "besides", item_bytes=1 << 20)
     load(settings, one, two, feed=kind.name)
     assert compact_source(store, kind.name, 0).events == 2 * LINES
     load(settings, one, feed=kind.name, again=True)

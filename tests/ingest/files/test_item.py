@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from watchfloor.ingest.files import file_scan
 from watchfloor.ingest.files.compressions.table import find_compression
 from watchfloor.ingest.files.containers.json_documents import is_json_document
-from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, cut_like, items_of, scan_file
 from watchfloor.ingest.files.open_file import open_log_file
 from watchfloor.ingest.intake.intake import choose_item_bytes
 from watchfloor.ingest.intake.load import bulk_item_bytes
-from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.item import BLAKE2B, BLAKE3, WorkItem
 from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.settings.settings import Settings
 
@@ -69,16 +69,20 @@ def test_ranges_cover_the_file_and_cut_at_line_ends(file: Path, lines: list[byte
 
 
 @settings(max_examples=100)
-@given(lines=LINES, more=LINES, ends=st.booleans(), split=st.integers(1, 50), zipped=st.booleans())
+@given(
+    lines=LINES, more=LINES, ends=st.booleans(), split=st.integers(1, 50), zipped=st.booleans(), old_hash=st.booleans()
+)
 def test_only_what_was_added_to_a_file_is_new(
-    file: Path, lines: list[bytes], more: list[bytes], ends: bool, split: int, zipped: bool
+    file: Path, lines: list[bytes], more: list[bytes], ends: bool, split: int, zipped: bool, old_hash: bool
 ) -> None:
+    """Also if an earlier version has queued the beginning, and identified it by another hash."""
     old = content(lines, ends)
     data = old + content(more, True)
     assume(is_plain(data))  # not a text that could grow
-    first = scan_file(write(file, old), split)
+    digest = BLAKE2B if old_hash else BLAKE3
+    first = scan_file(write(file, old), split, digest=digest)
     pack = gzip.compress if zipped else bytes
-    grown = scan_file(write(file, pack(data)), split, QueuedMark(first.file_id, first.length))
+    grown = scan_file(write(file, pack(data)), split, QueuedMark(first.file_id, first.length, digest))
     assert grown.file_id == scan_file(file, split).file_id
     if old and data != old:
         last_line = old.rfind(b"\n") + 1
@@ -88,7 +92,8 @@ def test_only_what_was_added_to_a_file_is_new(
         assert (grown.base, grown.before) == (0, "")
     items = items_of(grown, str(file), "f", b"", "t")
     if items:
-        assert scan_file(file, split * 3, cut_like=items[0]).ranges == grown.ranges
+        with file.open("rb", buffering=0) as opened:
+            assert cut_like(opened, scan_file(file, split * 3), items[0]).ranges == grown.ranges
 
 
 def test_a_file_that_was_replaced_is_all_new(file: Path) -> None:
@@ -104,6 +109,24 @@ def test_identity_is_of_the_uncompressed_content(file: Path) -> None:
     assert zipped.compressed and zipped.split == WHOLE and zipped.ranges == ((0, 5000),)
     members = scan_file(write(file, gzip.compress(b"line\n" * 400) + gzip.compress(b"line\n" * 600) + b"\0" * 512), 100)
     assert members.file_id == plain.file_id and not members.damaged
+
+
+def test_a_packed_file_is_cut_as_the_same_file_was_before_it_was_packed(file: Path) -> None:
+    data = b"".join(b"%d\n" % n * (n % 7) for n in range(200_000))
+    plain = scan_file(write(file, data), 60_000)
+    write(file, gzip.compress(data))
+    with file.open("rb", buffering=0) as opened:
+        zipped = cut_like(opened, scan_file(opened, 9), items_of(plain, str(file), "f", b"", "t")[0])
+    assert len(plain.ranges) > 20 and zipped.ranges == plain.ranges and zipped.file_id == plain.file_id
+
+
+def test_a_line_longer_than_what_is_read_around_a_cut_is_one_range(file: Path) -> None:
+    data = b"a\n" + b"x" * 300_000 + b"\nb\nc"
+    assert scan_file(write(file, data), 10).ranges == ((0, 300_003), (300_003, 300_006))
+    grown = scan_file(file, 10, upto=200_000)
+    assert grown.ranges == ((0, 200_000),)
+    more = scan_file(file, 10, QueuedMark(grown.file_id, grown.length))
+    assert (more.base, more.ranges) == (2, ((2, 300_003), (300_003, 300_006)))
 
 
 def test_a_cut_off_gzip_is_another_file_until_it_is_complete(file: Path) -> None:

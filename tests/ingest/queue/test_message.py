@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.item import BLAKE2B, BLAKE3, WorkItem
 from watchfloor.ingest.queue.message import SIGNATURE_HEADER, InvalidMessageError, read_message, sign_item
 from watchfloor.ingest.queue.message import _compute_signature as signature_of
 
@@ -89,6 +89,7 @@ def test_only_the_key_of_the_instance_signs_for_this_topic() -> None:
         ({"member": base64.b64encode(b"a\0b").decode(), "compressed": True}, "member"),
         ({"member": base64.b64encode(b"a").decode(), "compressed": False}, "member"),
         ({"member": "?"}, "member"),
+        ({"digest": "md5"}, "digest"),
         ({"more": 1}, "more"),
     ],
 )
@@ -102,7 +103,12 @@ def test_an_item_from_before_archives_were_read_has_no_member() -> None:
     assert read(before).member == ""
 
 
-@pytest.mark.parametrize("missing", sorted(FIELDS.keys() - {"member"}))
+def test_an_item_from_before_there_was_a_choice_has_the_old_hash() -> None:
+    before = orjson.dumps({name: value for name, value in FIELDS.items() if name != "digest"})
+    assert (read(before).digest, read(orjson.dumps(FIELDS)).digest) == (BLAKE2B, BLAKE3)
+
+
+@pytest.mark.parametrize("missing", sorted(FIELDS.keys() - {"member", "digest"}))
 def test_no_field_may_be_missing(missing: str) -> None:
     with pytest.raises(InvalidMessageError, match=missing):
         read(orjson.dumps({name: value for name, value in FIELDS.items() if name != missing}))
