@@ -21,7 +21,6 @@ WatchfloorError
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from .text import shorten
@@ -174,6 +173,8 @@ def suggest_names(name: str, known: Iterable[str], further: Iterable[str] = ()) 
 
     Of ``further`` names only similar ones are named.
     """
+    import difflib  # only a mistake needs it
+
     names = sorted(known)
     near = difflib.get_close_matches(name, sorted({*names, *further}), n=3, cutoff=0.5)
     # Matching by spelling misses a known name whose last part is ``name``, as "orig_h" for "id.orig_h".

@@ -13,7 +13,6 @@ import pkgutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import entry_points, version
 from typing import Any
 
 from watchfloor.api.cli.terminal.command_group import (
@@ -32,6 +31,8 @@ from watchfloor.store.runtime.lean_process import leave_out_pandas
 
 COMMANDS_FOLDER = "watchfloor.api.cli.commands"
 ENTRY_POINTS = "watchfloor.commands"
+QUICK_COMMANDS = {"query": "events", **dict.fromkeys(("count", "top", "timeline", "find"), "counts")}
+"""The module of each command that a running service answers: importing all the others would take longer than that."""
 
 
 class CommandLine:
@@ -72,9 +73,7 @@ class CommandLine:
 
     def _split_arguments(self, arguments: list[str]) -> tuple[list[str], list[str]]:
         """Returns the arguments for argparse, and those after the name of a command that reads its own arguments."""
-        start = 0
-        while start < len(arguments) and arguments[start].startswith("-"):
-            start += 2 if arguments[start] in ("--home", "--config") else 1
+        start = _find_command(arguments)
         is_raw = start < len(arguments) and arguments[start] in self.raw_commands
         end = start + 1 if is_raw else len(arguments)
         return arguments[:end], arguments[end:]
@@ -87,7 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         leave_out_pandas()
-    args = CommandLine(find_groups()).parse(sys.argv[1:] if argv is None else argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    args = CommandLine(_find_needed_groups(arguments)).parse(arguments)
     _configure_logging(args.verbose)
     try:
         status = args.run(args) or OK
@@ -108,8 +108,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+def _find_needed_groups(arguments: Sequence[str]) -> list[CommandGroup]:
+    """Returns the group of a command that is quick to answer, which alone need be imported; else all groups."""
+    start = _find_command(arguments)
+    if start < len(arguments) and (group := QUICK_COMMANDS.get(arguments[start])):
+        found: Any = import_module(f"{COMMANDS_FOLDER}.{group}")
+        return [found]
+    return find_groups()
+
+
+def _find_command(arguments: Sequence[str]) -> int:
+    """Returns the place of the command's name, which global options may stand before."""
+    start = 0
+    while start < len(arguments) and arguments[start].startswith("-"):
+        start += 2 if arguments[start] in ("--home", "--config") else 1
+    return start
+
+
 def find_groups() -> list[CommandGroup]:
     """Returns the modules of ``commands/`` and of the entry points of other rooms, by their ``POSITION``."""
+    from importlib.metadata import entry_points  # takes longer to import than a quick command takes in all
+
     folder = import_module(COMMANDS_FOLDER)
     names = [f"{COMMANDS_FOLDER}.{module.name}" for module in pkgutil.iter_modules(folder.__path__)]
     names += [point.module for point in entry_points(group=ENTRY_POINTS)]
@@ -131,9 +150,11 @@ def _make_root_parser() -> argparse.ArgumentParser:
 
 
 class _PrintVersion(argparse.Action):
-    """Prints the version of the installed package; looking it up takes time, so only this option does."""
+    """Prints the version of the installed package"""
 
     def __call__(self, parser: argparse.ArgumentParser, *others: Any) -> None:
+        from importlib.metadata import version
+
         print(f"watchfloor {version('watchfloor')}")
         parser.exit()
 

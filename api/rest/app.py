@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 
@@ -17,13 +17,15 @@ import orjson
 from flask import Flask, Response, g, request
 
 from watchfloor.api.rest.answers.negotiation import compress_answer
-from watchfloor.api.rest.base.access import INVALID_TOKEN, Access, authorize_request, refuse_token
+from watchfloor.api.rest.base.access import INVALID_TOKEN, LOCAL_ACCESS, Access, authorize_request, refuse_token
 from watchfloor.api.rest.base.context import KnownTokens, QueryServices, RestContext
 from watchfloor.api.rest.base.limits import BODY_BYTES, RestLimits
 from watchfloor.api.rest.base.problems import to_problem
 from watchfloor.api.rest.base.route import JSON, Call, RequiredRole, Route, find_routes
 from watchfloor.api.rest.base.stream import TOKEN_ENDED
 from watchfloor.api.rest.base.validate import RequestValidator
+from watchfloor.api.rest.local.code_state import CodeState
+from watchfloor.api.rest.local.command import make_command_route
 from watchfloor.schema.settings.settings import Settings
 
 from .page import add_page
@@ -41,23 +43,51 @@ def create_app(
     ``settings`` name the stack whose disk and servers the service tells of; it tells of none without them. Once
     ``stopping`` is set, the service says that it is not ready.
     """
+    return make_app(RestContext(services, tokens, limits or RestLimits(), settings, stopping))
+
+
+def make_app(context: RestContext) -> Flask:
+    """Returns the application of the web page and of all routes in ``routes/``, for clients with tokens."""
+    app = _make_flask()
+    roles: dict[str, RequiredRole | None] = dict.fromkeys(add_page(app))
+    app.before_request(partial(_authorize_request, context, roles))
+    _add_routes(app, context, routes := find_routes())
+    roles.update({_name_endpoint(route): route.role for route in routes})
+    return app
+
+
+def make_command_app(context: RestContext, settings: Settings) -> Flask:
+    """Returns the application that answers commands of the user that the service runs as, without any token."""
+    app = _make_flask()
+    app.before_request(_allow_local)
+    _add_routes(app, context, [make_command_route(settings, CodeState())])
+    return app
+
+
+def _make_flask() -> Flask:
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
     app.url_map.merge_slashes = False  # else a path with two of them is answered by a redirect, in HTML
-    context = RestContext(services, tokens, limits or RestLimits(), settings, stopping)
-    roles: dict[str, RequiredRole | None] = dict.fromkeys(add_page(app))
-    for route in find_routes():
-        endpoint = f"{route.method} {route.path}"
-        view = partial(_answer_request, route, RequestValidator(route), context)
-        app.add_url_rule(route.path, endpoint, view, methods=[route.method])
-        roles[endpoint] = route.role
     app.before_request(_note_begin)
-    app.before_request(partial(_authorize_request, context, roles))
+    return app
+
+
+def _add_routes(app: Flask, context: RestContext, routes: Sequence[Route]) -> None:
+    for route in routes:
+        view = partial(_answer_request, route, RequestValidator(route), context)
+        app.add_url_rule(route.path, _name_endpoint(route), view, methods=[route.method])
     app.after_request(compress_answer)
     app.after_request(_add_headers)
     app.after_request(partial(_count_answer, context))
     app.register_error_handler(Exception, lambda error: to_problem(error).to_response())
-    return app
+
+
+def _name_endpoint(route: Route) -> str:
+    return f"{route.method} {route.path}"
+
+
+def _allow_local() -> None:
+    g.access = LOCAL_ACCESS
 
 
 def _note_begin() -> None:

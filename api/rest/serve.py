@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from watchfloor.api.rest.base.context import RestContext
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE, TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
@@ -22,8 +24,9 @@ from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.visibility.grant import EVERYTHING
 
-from .app import create_app
+from .app import make_app, make_command_app
 from .connections import close_server, guard_connections, make_server
+from .local_server import listen_locally
 from .store_services import StoreServices
 from .tls import TlsFiles, use_tls
 
@@ -41,8 +44,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
         stopping = threading.Event()
-        app = create_app(services, tokens, RestLimits.from_settings(settings), settings, stopping)
-        run_server(app, settings, say, stopping)
+        context = RestContext(services, tokens, RestLimits.from_settings(settings), settings, stopping)
+        run_server(make_app(context), settings, say, stopping, make_command_app(context, settings))
     finally:
         services.close()
 
@@ -63,9 +66,11 @@ def run_server(
     settings: Settings,
     say: Callable[[str], None],
     stopping: threading.Event | None = None,
+    commands: Callable[..., Any] | None = None,
 ) -> None:
     """Serves a WSGI application in the main thread until SIGTERM or Ctrl-C. ``stopping`` is set at the first SIGTERM.
 
+    ``commands`` is the application that answers on the local socket; None opens none.
     Raises ``SettingsError`` if it cannot listen, or has no good certificate.
     """
     limits, tls = RestLimits.from_settings(settings), TlsFiles.of_settings(settings)
@@ -83,7 +88,8 @@ def run_server(
         say(f"a bearer token is in {show_path(first)}")
     _install_signals(server, stopping or threading.Event())
     try:
-        with guard_connections(server, limits):
+        local = nullcontext() if commands is None else listen_locally(server, commands, settings.home)
+        with local, guard_connections(server, limits):
             server.run()
     finally:
         close_server(server)

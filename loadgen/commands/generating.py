@@ -59,7 +59,7 @@ def run_generate(args: Namespace) -> None:
 
 def _generate_past(args: Namespace, stop: threading.Event) -> tuple[GenerationSummary, None]:
     """Generates events of past days at full speed."""
-    from watchfloor.api.formats.writers import open_output
+    from watchfloor.api.cli.terminal.output import open_output
     from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END
     from watchfloor.loadgen.generator.generate import generate_events as run
     from watchfloor.schema.times import from_micros, parse_time
@@ -139,7 +139,7 @@ def _add_output(parser: ArgumentParser) -> None:
 @contextmanager
 def _open_followed_output(path: str | None) -> Iterator[LiveLineSink | BinaryIO]:
     """Opens standard output, or a file that a master can follow."""
-    from watchfloor.api.formats.writers import open_output
+    from watchfloor.api.cli.terminal.output import open_output
     from watchfloor.loadgen.generator.streams.periodically_closed_file import PeriodicallyClosedFile
 
     if path is None or path == "-":

@@ -13,8 +13,8 @@ from flask.testing import FlaskClient
 from rest_fakes import FakeService, FakeServices, FakeTokens
 from served import serve_app
 
-from watchfloor.api.cli.commands import counts
 from watchfloor.api.cli.commands import events as query_command
+from watchfloor.api.cli.reading import ask
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import RestLimits
 
@@ -57,4 +57,4 @@ def fake_store(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
         yield service
 
     monkeypatch.setattr(query_command, "open_service", open_service)
-    monkeypatch.setattr(counts, "open_service", open_service)
+    monkeypatch.setattr(ask, "open_service", open_service)

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from watchfloor.api.cli.terminal.output import open_output
 from watchfloor.api.formats.ndjson_writer import encode_ndjson
 from watchfloor.api.formats.table_writer import TableWriter, fit_widths, pad_cell
 from watchfloor.api.formats.visible import VisibleStream, escape_controls, escape_raw_line
-from watchfloor.api.formats.writers import open_output, open_writer
+from watchfloor.api.formats.writers import open_writer
 from watchfloor.schema.errors import UserError
 
 TIME = pa.timestamp("us", tz="UTC")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
 
+from watchfloor.api.cli.reading.ask import ask
+from watchfloor.api.cli.reading.question import CommandQuestion, make_question
 from watchfloor.api.cli.terminal.command_group import AddCommand
-from watchfloor.api.cli.terminal.context import open_service, print_message
-from watchfloor.api.cli.terminal.rows import add_format, add_range, default_format, print_rows
+from watchfloor.api.cli.terminal.rows import add_format, add_range
 from watchfloor.schema.choices import BUCKETS
 
 POSITION = 60
-BAR_WIDTH = 40
-HISTOGRAM_WIDTH = 24
-BARS = "▁▂▃▄▅▆▇█"
+_CONDITION = ("where", "field", "value")
 
 
 def register(add: AddCommand) -> None:
@@ -43,61 +41,30 @@ def register(add: AddCommand) -> None:
     add_format(parser)
 
 
-def count_events(args: Namespace) -> None:
+def count_events(args: Namespace) -> int:
     """Prints the number of events."""
-    from watchfloor.api.answers import answer_count
-
-    with open_service(args) as service:
-        print(answer_count(service, vars(args))["count"])
+    return ask(args, _make_question(args, *_CONDITION))
 
 
-def list_top_values(args: Namespace) -> None:
+def list_top_values(args: Namespace) -> int:
     """Prints the most frequent values of a field, with their counts. Without a filter the field must be indexed."""
-    from watchfloor.api.answers import answer_top
-    from watchfloor.schema.errors import UserError
-
-    if args.limit < 1:
-        raise UserError("--limit must be at least 1")
-    with open_service(args) as service:
-        answer = answer_top(service, vars(args), args.limit)
-    print_rows(answer["values"], ("value", "count"), args.format)
+    return ask(args, _make_question(args, "field", "where", "limit", "ascending"))
 
 
-def show_timeline(args: Namespace) -> None:
+def show_timeline(args: Namespace) -> int:
     """Prints the buckets that have events; in a table each has a bar as long as its share of the largest count."""
-    from watchfloor.api.answers import answer_timeline
-
-    with open_service(args) as service:
-        rows = answer_timeline(service, vars(args))["buckets"]
-    form = args.format or default_format(None)
-    if form == "table":
-        largest = max((row["count"] for row in rows), default=1)
-        rows = [{**row, "events": "█" * max(1, round(BAR_WIDTH * row["count"] / largest))} for row in rows]
-    print_rows(rows, ("start", "count", "events")[: 3 if form == "table" else 2], form)
+    return ask(args, _make_question(args, *_CONDITION, "bucket"))
 
 
-def find_value(args: Namespace) -> None:
+def find_value(args: Namespace) -> int:
     """Prints a line for each field of each source that has the value, those with the most events first."""
-    from watchfloor.api.answers import answer_find
-
-    with open_service(args) as service:
-        answer = answer_find(service, vars(args))
-    rows = [{**row, "hours": draw_counts([hour["count"] for hour in row["hours"]])} for row in answer["sightings"]]
-    print_rows(rows, ("source", "field", "kind", "count", "first", "last", "hours"), args.format)
-    if not rows:
-        print_message(f"nothing was found of the kinds {', '.join(answer['kinds'])}; name another with --kind")
-    names: dict[str, list[str]] = {}
-    for missed in answer["not_looked_up"]:
-        names.setdefault(missed["reason"], []).append(f"{missed['source']} {missed['field']}")
-    for reason, places in names.items():
-        print_message(f"not looked up ({reason}): {', '.join(places)}")
+    names = ("value", "kind", "sources", "since", "until")
+    return ask(args, make_question(args, args.command, {name: getattr(args, name) for name in names}))
 
 
-def draw_counts(counts: Sequence[int]) -> str:
-    """Returns a histogram of at most ``HISTOGRAM_WIDTH`` characters, each for as many counts."""
-    per_bar = -(-len(counts) // HISTOGRAM_WIDTH)
-    bars = [sum(counts[start : start + per_bar]) for start in range(0, len(counts), per_bar)]
-    return "".join(BARS[(len(BARS) * bar - 1) // max(bars)] for bar in bars)
+def _make_question(args: Namespace, *names: str) -> CommandQuestion:
+    members = ("source", "since", "until", *names)
+    return make_question(args, args.command, {name: getattr(args, name) for name in members})
 
 
 def _add_filter(parser: ArgumentParser) -> None:

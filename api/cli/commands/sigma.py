@@ -102,7 +102,8 @@ def watch_rules(args: Namespace) -> None:
 def run_rules(args: Namespace) -> int:
     """Prints the events that match rules; the exit status is PARTLY if a rule cannot be run."""
     from watchfloor.api.cli.sigma.hunting import open_hunt, run_hunt
-    from watchfloor.api.formats.writers import open_output, open_writer
+    from watchfloor.api.cli.terminal.output import open_output
+    from watchfloor.api.formats.writers import open_writer
 
     with open_hunt(args, args.limit) as hunt, open_output(args.output) as out:
         writer = open_writer(args.format or default_format(args.output), out, all_columns=True)

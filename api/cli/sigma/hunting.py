@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from watchfloor.api.cli.terminal.command_group import OK, PARTLY
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
+from watchfloor.api.cli.terminal.output import open_output
 from watchfloor.api.cli.terminal.rows import print_rows
-from watchfloor.api.formats.writers import Writer, open_output, open_writer
+from watchfloor.api.formats.writers import Writer, open_writer
 from watchfloor.api.requests import parse_time_range
 from watchfloor.query.rules.hunt import Hunt, HuntCost, RuleCount
 from watchfloor.query.rules.packing import pack_rules

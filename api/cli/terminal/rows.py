@@ -5,22 +5,30 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from watchfloor.schema.choices import ROW_FORMATS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: str | None) -> None:
     """Prints rows in a format of ``ROW_FORMATS``; None chooses the default one."""
-    import pyarrow as pa
+    from watchfloor.api.cli.terminal.output import open_output
+    from watchfloor.api.formats.writers import open_writer
 
-    from watchfloor.api.formats.writers import open_output, open_writer
-
-    batch = pa.record_batch([pa.array([row.get(name) for row in rows]) for name in columns], names=list(columns))
     with open_output(None) as out:
         writer = open_writer(form or default_format(None), out, all_columns=True)
-        writer.write(batch)
+        writer.write(make_batch(rows, columns))
         writer.close()
+
+
+def make_batch(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.RecordBatch:
+    """Returns rows as a record batch; a member that a row lacks is null."""
+    import pyarrow as pa
+
+    return pa.record_batch([pa.array([row.get(name) for row in rows]) for name in columns], names=list(columns))
 
 
 def default_format(output: str | None) -> str:

@@ -7,17 +7,23 @@ from typing import Any
 
 from flask import Response
 
-from watchfloor.api.formats.stream_encoder import StreamEncoder
 from watchfloor.api.records.service_metrics import QueryKind
 from watchfloor.api.rest.base.route import Call
-from watchfloor.api.rest.base.stream import QueryStream
+from watchfloor.api.rest.base.stream import AnswerEncoder, AnswerLimits, QueryStream
 from watchfloor.api.results import StreamedResult
 
 
-def send_stream(call: Call, kind: QueryKind, begin: Callable[[], StreamedResult], encoder: StreamEncoder) -> Response:
+def send_stream(
+    call: Call,
+    kind: QueryKind,
+    begin: Callable[[], StreamedResult],
+    encoder: AnswerEncoder,
+    limits: AnswerLimits | None = None,
+) -> Response:
     """Returns the answer that streams the result of ``begin``, which is called once there is a slot for it.
 
-    Raises what ``begin`` raises, and the result before its first batch.
+    ``limits`` None stands for those of the service. Raises what ``begin`` raises, and what the result raises before its
+    first batch.
     """
     context = call.context
     queue, clients = context.watches if kind == "watch" else context.queries, context.clients
@@ -29,7 +35,7 @@ def send_stream(call: Call, kind: QueryKind, begin: Callable[[], StreamedResult]
         if has_begun:
             call.end_query(kind, summary, stream.sent_bytes)
 
-    stream, has_begun = QueryStream(result, slot, encoder, context.limits.answer, end), False
+    stream, has_begun = QueryStream(result, slot, encoder, limits or context.limits.answer, end), False
     clients.add_stream(stream, call.is_client_gone, call.is_token_valid)
     stream.start()
     has_begun = True

@@ -26,16 +26,26 @@ INVALID_TOKEN = ', error="invalid_token"'
 
 @dataclass(frozen=True)
 class Access:
-    """The token of a request, and the session that it came by; both are None where a route needs no token."""
+    """The token of a request, and the session that it came by; both are None where a route needs no token.
+
+    ``is_local`` is true for the access of the user that the service runs as, which needs no token and does not end.
+    """
 
     token: Token | None = None
     session: Session | None = None
+    is_local: bool = False
 
     def is_in_force(self, context: RestContext) -> bool:
         """Returns whether neither the token nor the session has ended since."""
+        if self.is_local:
+            return True
         if self.session is not None:
             return context.sessions.is_open(self.session)
         return self.token is None or context.tokens.is_in_force(self.token)
+
+
+LOCAL_ACCESS = Access(Token("(local)", "", "analyst", None, 0), is_local=True)
+"""The access of commands: it sees all that the service's user may see. No token can have this name."""
 
 
 def authorize_request(request: Request, context: RestContext, role: RequiredRole | None) -> Access:

@@ -11,11 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from watchfloor.api.formats.stream_encoder import StreamEncoder
 from watchfloor.api.results import StreamedResult
 from watchfloor.store.bridge.threads import start_thread
 
@@ -35,10 +34,33 @@ CHUNK_ROWS = 4096
 
 @dataclass(frozen=True)
 class AnswerLimits:
-    """The rows and bytes with which a streamed answer ends. It ends with the record batch that reaches one of them."""
+    """The rows and bytes with which a streamed answer ends. It ends with the record batch that reaches one of them.
+
+    At most ``chunk_rows`` rows are encoded at once, so that a stream that pauses holds few encoded rows.
+    """
 
     rows: int
     bytes: int
+    chunk_rows: int = CHUNK_ROWS
+
+
+class AnswerEncoder(Protocol):
+    """Encodes one result as the body of an answer."""
+
+    @property
+    def media_type(self) -> str: ...
+
+    @property
+    def encoding(self) -> str | None:
+        """The compression of the body; None if it has none."""
+
+    def encode(self, batch: pa.RecordBatch) -> bytes:
+        """Returns the bytes of a batch that can be sent now, possibly none."""
+        ...
+
+    def finish(self, summary: Mapping[str, Any], schema: pa.Schema) -> bytes:
+        """Returns the end of the body. ``schema`` is that of a result without any batch."""
+        ...
 
 
 class QueryStream:
@@ -52,7 +74,7 @@ class QueryStream:
         self,
         result: StreamedResult,
         slot: QuerySlot,
-        encoder: StreamEncoder,
+        encoder: AnswerEncoder,
         limits: AnswerLimits,
         on_end: Callable[[Mapping[str, Any]], None] = lambda summary: None,
     ) -> None:
@@ -140,11 +162,12 @@ class QueryStream:
         return dict(self._result.summary)
 
     def _send_batch(self, batch: pa.RecordBatch) -> Iterator[bytes]:
-        """Yields a batch in chunks of ``CHUNK_ROWS``, so that a stream that pauses holds few encoded rows."""
-        for start in range(0, max(1, batch.num_rows), CHUNK_ROWS):
+        """Yields a batch in chunks of few rows each."""
+        step = self._limits.chunk_rows
+        for start in range(0, max(1, batch.num_rows), step):
             if self._cancelled:
                 return
-            if chunk := self._encoder.encode(batch.slice(start, CHUNK_ROWS)):
+            if chunk := self._encoder.encode(batch.slice(start, step)):
                 yield from self._send_chunk(chunk)
         self._sent_rows += batch.num_rows
 

@@ -18,7 +18,7 @@ from ingest_support import RUN
 from loaded import batch_of, write
 from query_strategies import QUERY_BATCHINGS, QUERY_PROFILE
 
-from watchfloor.api.cli.commands.events import format_summary
+from watchfloor.api.cli.reading.summaries import format_summary
 from watchfloor.query.many.selection import choose_sources, names_several
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService

@@ -20,7 +20,7 @@ from loaded import batch_of, write
 from oracle import holds
 from query_strategies import QUERY_PROFILE
 
-from watchfloor.api.cli.commands.events import format_summary
+from watchfloor.api.cli.reading.summaries import format_summary
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition

@@ -130,7 +130,7 @@ class FakeResult:
     """Gives ``batches``. It raises those that are exceptions, and waits for those that are events, until ``close``."""
 
     def __init__(self, batches: list[Any]) -> None:
-        self.plan, self.schema, self._batches = FakePlan(), SOURCE.arrow_schema, batches
+        self.plan, self.schema, self._batches, self.more = FakePlan(), SOURCE.arrow_schema, batches, dict[str, Any]()
         self.rows, self.status, self.closed = 0, "running", threading.Event()
         self.batch_runs = ()
 
@@ -149,10 +149,9 @@ class FakeResult:
 
     @property
     def summary(self) -> dict[str, Any]:
-        plan = self.plan.to_json()
         return {
-            "status": self.status, "rows": self.rows, "batches": 1, "plan": plan, "seconds": 0.012,
-            "first_seconds": 0.004,
+            "status": self.status, "rows": self.rows, "batches": 1, "plan": self.plan.to_json(), "seconds": 0.012,
+            "first_seconds": 0.004, "polls": 1, **self.more,
         }  # fmt: skip
 
     def close(self) -> None:
@@ -165,6 +164,7 @@ class FakeStats(FakeResult):
 
     def __init__(self, schema: pa.Schema) -> None:
         super().__init__([])
+        self.more = {"events": 5, "share": 1.0, "approximate": {}, "text": "from      counts"}
         known = [pa.types.is_integer(kind) or pa.types.is_timestamp(kind) for kind in schema.types]
         arrays = [pa.array([0 if k else None], pa.int64()) for k in known]
         columns = [

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
 
 from flask import Flask
 from waitress import wasyncore
 
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.connections import guard_connections, make_server
+from watchfloor.api.rest.local_server import listen_locally
 from watchfloor.api.rest.tls import TlsFiles, use_tls
 from watchfloor.api.tokens.token import Token
 from watchfloor.schema.choices import TOKEN_ROLES
@@ -32,14 +35,22 @@ class AnyToken:
 
 
 @contextmanager
-def serve_app(app: Flask, limits: RestLimits, tls: TlsFiles | None = None) -> Iterator[int]:
+def serve_app(
+    app: Flask, limits: RestLimits, tls: TlsFiles | None = None, local: tuple[Flask, Path] | None = None
+) -> Iterator[int]:
     """Yields the port on which the application answers, over TLS with the certificate of ``tls``.
 
-    At the end the loop's thread has ended and every socket is closed.
+    ``local`` is the application that answers commands, and the stack's folder. At the end the loop's thread has ended
+    and every socket is closed.
     """
     server = make_server(app, "127.0.0.1", 0, limits, "http" if tls is None else "https")
     if tls is not None:
         use_tls(server, tls)
+    with nullcontext() if local is None else listen_locally(server, *local):
+        yield from _run_loop(server, limits)
+
+
+def _run_loop(server: Any, limits: RestLimits) -> Iterator[int]:
     loop = threading.Thread(target=server.run, daemon=True)
     loop.start()
     try:
