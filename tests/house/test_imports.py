@@ -194,6 +194,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/peers",
         "loadgen/experiments/page",
         "loadgen/experiments/blocks",
+        "loadgen/experiments/load",
         "loadgen/experiments/security",
         "loadgen/experiments/durability",
         "loadgen/experiments/erasure",

@@ -52,6 +52,7 @@ SMALL = {
         *("--rows", "500", "--executors", "2", "--queries", "3", "--tablets", "2", "--turns", "1"),
         *("--codecs", "snappy", "--warm-up", "0"),
     ],
+    "load": ["--events", "3000"],
     "memory": ["--bytes", "2000000"],
     "page": ["--events", "2000,4000", "--turns", "1", "--starts", "1", "--clients", "2", "--seconds", "1"],
     "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],

@@ -1,0 +1,1 @@
+"""``bench load``: the command ``watchfloor load`` from its start to its end. Read ``run.py`` first."""
