@@ -62,6 +62,8 @@ ORDER = (
 # Servers of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against
 # which alone ZooKeeper would wait for the disk at each of its thousand writes a source.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -Dzookeeper.forceSync=no")
+# Several of their stacks run at once.
+os.environ.setdefault("WATCHFLOOR_SMALL", "on")
 
 # How long an example takes says how busy the machine is: it fails no test. Each run draws other examples, but in
 # continuous integration, which judges a change: there the same ones come again, and an eighth as many.

@@ -151,9 +151,9 @@ def _open_stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Set
     if home or not sharing:
         yield load_settings(home=home) if home else None
         return
-    heaps = [experiment.tserver_heap or load_settings().tserver_heap for experiment in sharing]
+    heaps = [heap for experiment in sharing if (heap := experiment.tserver_heap or load_settings().tserver_heap)]
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
-        overrides = {"tservers": 1, "tserver_heap": max(heaps, key=parse_size)}
+        overrides = {"tservers": 1, **({"tserver_heap": max(heaps, key=parse_size)} if heaps else {})}
         settings = load_settings(home=Path(name).resolve() / "home", overrides=overrides)
         try:
             start_stack(settings, report=lambda line: print_progress(f"  {line}"))

@@ -56,14 +56,17 @@ class Settings:
         Path(__file__).parents[2] / "store/java/target/jars", "path", "the folder of the jars `make setup` builds"
     )
     tservers: int = _setting(1, "int", "tablet servers of a new local stack", high=64)
-    tserver_heap: str = _setting("768m", "heap", "heap of a tablet server; its caches take a third of it")
-    tserver_maps: str = _setting(
-        "256m", "heap", "memory of a tablet server for entries not yet in files, beside the heap"
+    small: str = _setting(
+        "off", "switch", "whether the servers of a new local stack get as little memory as they can do with: on or off"
     )
-    manager_heap: str = _setting("256m", "heap", "heap of the Accumulo manager")
-    gc_heap: str = _setting("128m", "heap", "heap of Accumulo's garbage collector")
-    zookeeper_heap: str = _setting("128m", "heap", "heap of ZooKeeper")
-    kafka_heap: str = _setting("384m", "heap", "heap of the Kafka broker")
+    tserver_heap: str = _setting("", "heap", "heap of a tablet server, half of it for caches; by default the machine's")
+    tserver_maps: str = _setting(
+        "", "heap", "memory of a tablet server for entries not yet in files, beside the heap; by default the machine's"
+    )
+    manager_heap: str = _setting("", "heap", "heap of the Accumulo manager; by default 256m")
+    gc_heap: str = _setting("", "heap", "heap of Accumulo's garbage collector; by default 128m")
+    zookeeper_heap: str = _setting("", "heap", "heap of ZooKeeper; by default 128m")
+    kafka_heap: str = _setting("", "heap", "heap of the Kafka broker; by default 384m")
     durability: str = _setting(
         "flush", "durability", "what is acknowledged survives kill -9 (flush), or a power cut too (sync)"
     )

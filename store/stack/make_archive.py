@@ -110,7 +110,7 @@ def main() -> None:
     """Makes the archives with a stack in a scratch folder. They are optional: a failure is only reported."""
     with tempfile.TemporaryDirectory(prefix="watchfloor-") as scratch:
         try:
-            make_archives(load_settings(scratch))
+            make_archives(load_settings(scratch, overrides={"small": "on"}))
         except (WatchfloorError, OSError) as error:
             print(f"setup: no class archives, servers and clients start slower: {error}", file=sys.stderr)
 

@@ -19,7 +19,10 @@ from .supervision.supervised import SUPERVISOR, supervisor_process
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The status of one server. ``memory`` is its resident bytes, ``uptime`` in seconds; both are 0 if it is down."""
+    """The status of one server. ``memory`` is its resident bytes, ``uptime`` in seconds; both are 0 if it is down.
+
+    ``heap`` is the size of its heap, with what it keeps beside it of entries not yet in files; 0 if it has none.
+    """
 
     name: str
     state: ServerState
@@ -28,6 +31,7 @@ class ServerStatus:
     memory: int = 0
     uptime: float = 0.0
     restarts: ServerRestarts = field(default_factory=ServerRestarts)
+    heap: int = 0
 
     @property
     def problem(self) -> str:
@@ -61,7 +65,7 @@ def _read_status(server: Server, restarts: ServerRestarts) -> ServerStatus:
     try:
         if process is not None:
             uptime, memory = time.time() - process.create_time(), process.memory_info().rss
-            return ServerStatus(server.name, now, server.ports, process.pid, memory, uptime, restarts)
+            return ServerStatus(server.name, now, server.ports, process.pid, memory, uptime, restarts, server.memory)
     except psutil.NoSuchProcess:
         now = "died"
-    return ServerStatus(server.name, now, server.ports, restarts=restarts)
+    return ServerStatus(server.name, now, server.ports, restarts=restarts, heap=server.memory)

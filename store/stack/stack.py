@@ -23,6 +23,7 @@ from watchfloor.store.runtime.metrics_port import remove_targets
 from .home.checks import check_memory, check_ports, check_room_for_servers
 from .home.flavour import Flavour, choose_flavour
 from .home.home_folder import close_home, make_folders, make_secrets
+from .home.server_sizes import choose_sizes, measure_machine
 from .home.stack_lock import hold_stack_lock
 from .home.stack_state import StackState, grow_state, load_state, save_state
 from .security.certificates import make_certificates
@@ -53,13 +54,14 @@ def start_stack(
     report: Report = _report_nothing,
     security: str | None = None,
     datanodes: int | None = None,
+    small: bool | None = None,
 ) -> None:
     """Starts what does not run, and returns when Accumulo serves all tablets and Kafka answers.
 
-    ``tservers`` is the number of tablet servers from now on, ``security`` one of ``SECURITY_LEVELS``, and ``datanodes``
-    the number of DataNodes of HDFS; None does not change them. A change of these two stops all servers first.
-    ``report`` is called with a line for each step. Data of earlier runs is kept. Raises ``StackError``, which names the
-    obstacle and has the last lines of the log.
+    ``tservers`` is the number of tablet servers from now on, ``security`` one of ``SECURITY_LEVELS``, ``datanodes`` the
+    number of DataNodes of HDFS, and ``small`` whether servers get as little memory as they can do with; None does not
+    change them. A change of security or of DataNodes stops all servers first. ``report`` is called with a line for each
+    step. Data is kept. Raises ``StackError``, which names the obstacle and has the last lines of the log.
     """
     _require_local_stack(settings)
     # Before anything is written: a file that could be written in part only is then not begun.
@@ -77,6 +79,7 @@ def start_stack(
             )
         count = tservers or (before.tservers if before else settings.tservers)
         state = grow_state(before, count, _change_flavour(settings, before, security, datanodes, report))
+        state = _size_servers(settings, state, before, small)
         copy_own_jar(settings)
         make_secrets(settings)
         servers = make_servers(settings, state)
@@ -140,6 +143,16 @@ def _write_files(settings: Settings, state: StackState, report: Report) -> None:
     if state.flavour.has_kdc:
         write_kerberos_files(settings, state.ports["kdc"])
     write_configuration(settings, state, native)
+
+
+def _size_servers(settings: Settings, state: StackState, before: StackState | None, small: bool | None) -> StackState:
+    """Returns the state with the sizes of the servers. Those of a tablet server that runs stay, for all of them."""
+    if small is None:
+        small = before.small if before else settings.small == "on"
+    state = dataclasses.replace(state, small=small)
+    if any(find_process(server.pid_file) for server in make_servers(settings, state).tservers):
+        return state
+    return dataclasses.replace(state, sizes={} if small else choose_sizes(*measure_machine(), state.tservers))
 
 
 @contextmanager

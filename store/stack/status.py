@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
 
+from .home.server_sizes import list_sizes
 from .home.stack_state import load_state
 from .server_status import ServerStatus, read_server_status
 from .servers.command import run_command
@@ -42,7 +43,8 @@ class StackStatus:
 
     ``disk`` is the room for the local data, None for a cluster. ``lag`` is the number of work items that wait in the
     queue; None if it was not requested or could not be read. ``problems`` has a sentence for each process that does not
-    run, for each status that could not be read, and for a disk that is nearly full.
+    run, for each status that could not be read, and for a disk that is nearly full. ``sizes`` are those of the servers'
+    memory by the names of their settings, and ``small`` is whether they are as little as they can be.
     """
 
     home: str
@@ -52,6 +54,8 @@ class StackStatus:
     problems: tuple[str, ...] = ()
     disk: DiskSpace | None = None
     flavour: str = ""
+    sizes: dict[str, str] = field(default_factory=dict)
+    small: bool = False
 
     @property
     def is_healthy(self) -> bool:
@@ -69,14 +73,14 @@ def read_status(
     """
     problems: list[str] = []
     servers: tuple[ServerStatus, ...] = ()
-    flavour = ""
+    saved = None
     if settings.is_accumulo_local or settings.is_kafka_local:
         saved = load_state(settings)
         if saved is None:
             return StackStatus(
                 show_path(settings.home), problems=(f"no stack in {show_path(settings.home)} yet: run `watchfloor up`",)
             )
-        servers, flavour = read_server_status(settings, saved), saved.flavour.describe()
+        servers = read_server_status(settings, saved)
     disk = read_disk_space(settings)
     if disk is not None and disk.is_low:
         problems.append(disk.describe())
@@ -97,7 +101,10 @@ def read_status(
             lag = queue_lag(settings)
         except WatchfloorError as error:
             problems.append(str(error))
-    return StackStatus(show_path(settings.home), servers, tables, lag, tuple(problems), disk, flavour)
+    status = StackStatus(show_path(settings.home), servers, tables, lag, tuple(problems), disk)
+    if saved is None:
+        return status
+    return replace(status, flavour=saved.flavour.describe(), sizes=list_sizes(settings, saved.sizes), small=saved.small)
 
 
 def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:

@@ -298,13 +298,14 @@ def test_a_bar_on_a_terminal_follows_the_load(
 def test_status(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problems: tuple[str, ...], code: int
 ) -> None:
-    servers = (ServerStatus("tserver1", "running", {"tserver1": 9997}, 42, 300 << 20, 3700.0),)
+    servers = (ServerStatus("tserver1", "running", {"tserver1": 9997}, 42, 300 << 20, 3700.0, heap=1024 << 20),)
     tables = (TableStatus("zeek_conn.event", True, 4, 4, 12_345, 10),)
-    found = StackStatus("/home", servers, tables, 1, problems)
+    found = StackStatus("/home", servers, tables, 1, problems, sizes={"tserver_heap": "768m"})
     monkeypatch.setattr("watchfloor.store.stack.status.read_status", lambda settings, lag: found)
     assert cli.main(["status"]) == code
     text = capsys.readouterr().out
-    assert "300 MiB" in text and "1h01m" in text and "12,345" in text
+    assert "sizes: tserver_heap 768m; by the machine's" in text
+    assert "300 MiB (heap 1,024)" in text and "1h01m" in text and "12,345" in text
     assert "queue: 1 work item waiting" in text
     assert all(f"problem: {problem}" in text for problem in problems)
     assert cli.main(["status", "--json"]) == code
@@ -315,11 +316,13 @@ def test_status(
 @pytest.mark.parametrize(
     ("arguments", "called"),
     [
-        (["up"], (None, None, None)),
-        (["up", "--tservers", "2"], (2, None, None)),
-        (["up", "--security", "ssl"], (None, "ssl", None)),
-        (["up", "--hdfs"], (None, None, 3)),
-        (["up", "--hdfs", "--datanodes", "5"], (None, None, 5)),
+        (["up"], (None, None, None, None)),
+        (["up", "--tservers", "2"], (2, None, None, None)),
+        (["up", "--security", "ssl"], (None, "ssl", None, None)),
+        (["up", "--hdfs"], (None, None, 3, None)),
+        (["up", "--hdfs", "--datanodes", "5"], (None, None, 5, None)),
+        (["up", "--small"], (None, None, None, True)),
+        (["up", "--no-small"], (None, None, None, False)),
         (["down"], "down"),
     ],
 )
@@ -332,8 +335,8 @@ def test_up_and_down(
 ) -> None:
     calls: list[object] = []
 
-    def up(settings: Settings, tservers: int | None, report: Any, security: str | None, datanodes: int | None) -> None:
-        calls.append((tservers, security, datanodes))
+    def up(settings: Settings, tservers: int | None, report: Any, *others: Any) -> None:
+        calls.append((tservers, *others))
 
     monkeypatch.setenv("WATCHFLOOR_HOME", str(tmp_path))
     monkeypatch.setattr("watchfloor.store.stack.stack.start_stack", up)

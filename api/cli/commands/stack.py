@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING
 
 from watchfloor.api.cli.terminal.command_group import OK, OPERATOR, AddCommand
@@ -22,6 +22,12 @@ def register(add: AddCommand) -> None:
         "--tservers", metavar="N", type=int, help="tablet servers from now on (default: as before, or 1)"
     )
     add_flavour(parser)
+    parser.add_argument(
+        "--small",
+        action=BooleanOptionalAction,
+        help="as little memory for the servers as they can do with, from now on, or by the machine's (default: as "
+        "before, or by the machine's)",
+    )
     add("down", stop_stack, "stop the local stack; its data stays")
     parser = add("status", show_status, "the servers, their memory, tablets and entries, and the queue's lag")
     parser.add_argument("--json", action="store_true", help="for programs")
@@ -56,7 +62,7 @@ def start_stack(args: Namespace) -> None:
     datanodes = args.datanodes
     if datanodes is None and args.hdfs:
         datanodes = read_datanodes(settings)
-    start_stack(settings, args.tservers, print_message, args.security, datanodes)
+    start_stack(settings, args.tservers, print_message, args.security, datanodes, args.small)
     print_message(f"the stack is up in {show_path(settings.home)}; `watchfloor down` stops it")
 
 
@@ -120,7 +126,8 @@ def format_status(stack: StackStatus) -> list[str]:
     servers = [["server", "state", "pid", "memory", "up for", "restarts", "ports"]]
     for s in stack.servers:
         ports = ", ".join(f"{name} {port}" for name, port in s.ports.items())
-        runs = [str(s.pid), f"{s.memory / 2**20:,.0f} MiB", _format_uptime(s.uptime)] if s.pid else ["", "", ""]
+        memory = f"{s.memory >> 20:,} MiB" + (f" (heap {s.heap >> 20:,})" if s.heap else "")
+        runs = [str(s.pid), memory, _format_uptime(s.uptime)] if s.pid else ["", "", ""]
         restarts = f"{s.restarts.count:,}" if s.restarts.count else ""
         servers.append([s.name, s.state, *runs, restarts, ports])
     tables = [["table", "tablets", "served", "entries", "in memory"]]
@@ -131,6 +138,9 @@ def format_status(stack: StackStatus) -> list[str]:
     for grid in (servers, tables):
         if len(grid) > 1:
             out += [*_align_columns(grid), ""]
+    if stack.sizes:
+        chosen = "as little as they can do with" if stack.small else "by the machine's, where they are not set"
+        out.append(f"sizes: {', '.join(f'{name} {size}' for name, size in stack.sizes.items())}; {chosen}")
     if stack.disk is not None:
         out.append(f"disk: {stack.disk.free >> 20:,} MiB free, ingest pauses below {stack.disk.reserve >> 20:,} MiB")
     if stack.lag is not None:

@@ -12,7 +12,16 @@ if TYPE_CHECKING:
 
 UNRELATED = frozenset(
     {
-        *("tservers", "tserver_heap", "tserver_maps", "manager_heap", "gc_heap", "zookeeper_heap", "kafka_heap"),
+        *(
+            "small",
+            "tservers",
+            "tserver_heap",
+            "tserver_maps",
+            "manager_heap",
+            "gc_heap",
+            "zookeeper_heap",
+            "kafka_heap",
+        ),
         *("durability", "zookeeper_timeout", "up_seconds", "down_seconds", "disk_reserve", "jvm_heap", "metrics"),
         *("sink_memory_mb", "sink_threads", "sink_latency_ms", "ingest_mode", "shards", "erasure_coding"),
         *("partitions", "topic", "group", "item_bytes", "max_line_bytes", "chunk_bytes"),

@@ -6,7 +6,7 @@ import contextlib
 import random
 import socket
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -20,6 +20,7 @@ _PORTS = range(20_000, 32_000)
 START_BYTES = 64 << 20
 """Bytes that must be free for servers to start: each writes logs and files of some MiB before it answers."""
 LOOPBACK = "127.0.0.1"
+_CONTROL_GROUPS, _OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def find_free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
@@ -76,6 +77,11 @@ def describe_holder(port: int) -> str:
     return ""
 
 
+def read_container_limit() -> int:
+    """Returns the bytes that the container may use in all; more than any machine has if it has no limit."""
+    return min((limit for _, limit in _list_limits()), default=1 << 62)
+
+
 def check_memory(required: int) -> None:
     """Raises StackError when fewer than ``required`` bytes are available on the machine or in this container."""
     available = min(psutil.virtual_memory().available, _read_container_memory())
@@ -83,7 +89,7 @@ def check_memory(required: int) -> None:
         raise StackError(
             f"not enough memory: the servers to start may use {required >> 20} MiB, "
             f"{available >> 20} MiB are available; "
-            "free some, or set smaller heaps (tserver_heap, tserver_maps, kafka_heap)"
+            "free some, run `watchfloor up --small`, or set smaller heaps (tserver_heap, tserver_maps, kafka_heap)"
         )
 
 
@@ -100,8 +106,21 @@ def check_room_for_servers(home: Path) -> None:
 
 def _read_container_memory() -> int:
     """Returns the bytes that the container may still use; more than any machine has if it has no limit."""
-    group = Path("/sys/fs/cgroup")
-    with contextlib.suppress(OSError, ValueError):
-        limit = int((group / "memory.max").read_text())
-        return limit - int((group / "memory.current").read_text())
-    return 1 << 62
+    left = [1 << 62]
+    for group, limit in _list_limits():
+        with contextlib.suppress(OSError, ValueError):
+            left.append(limit - int((group / "memory.current").read_text()))
+    return min(left)
+
+
+def _list_limits() -> Iterator[tuple[Path, int]]:
+    """Yields each control group of this process that bounds memory, with its limit in bytes (cgroups v2)."""
+    try:
+        paths = [line[3:] for line in _OWN_GROUPS.read_text().splitlines() if line.startswith("0::")]
+    except OSError:
+        return
+    for path in map(Path, paths):
+        for group in (path, *path.parents):
+            folder = _CONTROL_GROUPS / group.relative_to("/")
+            with contextlib.suppress(OSError, ValueError):
+                yield folder, int((folder / "memory.max").read_text())

@@ -24,8 +24,9 @@ class StackState:
 
     ``ports`` are by server. ``formatted`` is true if Kafka's storage exists, ``accounts`` if it has accounts and the
     servers let nobody else in, ``initialised`` if Accumulo's instance exists, and ``prepared`` if its query user exists
-    too. ``security`` and ``datanodes`` are its flavour's;
-    ``principals`` is true if Accumulo's users are principals of Kerberos.
+    too. ``security`` and ``datanodes`` are its flavour's; ``principals`` is true if Accumulo's users are principals of
+    Kerberos. ``small`` is true if the servers get as little memory as they can do with; else ``sizes`` are those that
+    were chosen by the machine's memory.
     """
 
     ports: dict[str, int] = field(default_factory=dict)
@@ -38,6 +39,8 @@ class StackState:
     principals: bool = False
     security: str = "none"
     datanodes: int = 0
+    small: bool = False
+    sizes: dict[str, str] = field(default_factory=dict)
 
     @property
     def flavour(self) -> Flavour:

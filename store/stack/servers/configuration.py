@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from watchfloor.schema.settings.parse_setting import parse_size
@@ -15,6 +14,7 @@ from watchfloor.store.stack.accounts.zookeeper_login import format_login_file, l
 from watchfloor.store.stack.hdfs.hdfs_site import VOLUME, common_properties, hdfs_uri, select_core
 from watchfloor.store.stack.hdfs.write_hdfs import write_hdfs_files
 from watchfloor.store.stack.home.checks import LOOPBACK
+from watchfloor.store.stack.home.server_sizes import apply_sizes, choose_caches, count_cores
 from watchfloor.store.stack.home.stack_state import StackState
 from watchfloor.store.stack.security.certificates import authority_file
 from watchfloor.store.stack.security.properties import (
@@ -32,6 +32,7 @@ def write_configuration(settings: Settings, state: StackState, native: Path | No
 
     ``native`` is the folder of the native map's library. If it is None, the tablet servers use the Java map.
     """
+    settings = apply_sizes(settings, state.sizes)
     conf, data, ports = settings.conf_folder, settings.home / "data", state.ports
     zookeepers = f"{LOOPBACK}:{ports['zookeeper']}"
     timeout = settings.zookeeper_timeout
@@ -94,7 +95,8 @@ def _zookeeper_properties(data: Path, port: int, timeout: int) -> dict[str, obje
 
 
 def _accumulo_properties(settings: Settings, zookeepers: str, secret: str, native: bool) -> dict[str, object]:
-    heap, maps, cores = parse_size(settings.tserver_heap), parse_size(settings.tserver_maps), os.cpu_count() or 1
+    heap, maps = parse_size(settings.tserver_heap), parse_size(settings.tserver_maps)
+    data_cache, index_cache = choose_caches(heap)
     # The Java map is in the heap beside the caches, so it gets a quarter of the heap.
     maps = maps if native else min(maps, heap // 4)
     return {
@@ -116,11 +118,11 @@ def _accumulo_properties(settings: Settings, zookeepers: str, secret: str, nativ
         "tserver.memory.maps.max": maps,
         # The rule: logs.threshold (3) * wal.max.size >= maps.max, or logs force flushes before memory does.
         "tserver.wal.max.size": max(maps // 2, 64 << 20),
-        "tserver.cache.data.size": heap * 2 // 9,
-        "tserver.cache.index.size": heap // 9,
+        "tserver.cache.data.size": data_cache,
+        "tserver.cache.index.size": index_cache,
         "tserver.wal.sort.buffer.size": min(maps, heap // 6),
         # Few threads and short scans first: a long filter scan then cannot starve look-ups of an analyst.
-        "tserver.scan.executors.default.threads": max(4, 2 * cores),
+        "tserver.scan.executors.default.threads": max(4, 2 * count_cores()),
         "tserver.scan.executors.default.prioritizer": "watchfloor.stack.ShortScansFirst",
         # A scan that is closed while the server reads ahead releases its files at the next check of sessions, which is
         # after half of this time. If a reader pauses longer, its scan is begun again at the place that it has reached.

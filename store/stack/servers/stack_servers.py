@@ -15,6 +15,7 @@ from watchfloor.store.runtime.jars import ZSTD_OPTION, find_native_library, serv
 from watchfloor.store.runtime.java_home import find_java
 from watchfloor.store.stack.accounts.zookeeper_login import login_file, login_option
 from watchfloor.store.stack.home.flavour import Flavour
+from watchfloor.store.stack.home.server_sizes import apply_sizes
 from watchfloor.store.stack.home.stack_state import StackState, load_state, tserver_names
 from watchfloor.store.stack.security.kerberos import hdfs_keytab, hdfs_principal, kdc_command, kerberos_option
 
@@ -64,6 +65,7 @@ class StackServers:
 
 def make_servers(settings: Settings, state: StackState) -> StackServers:
     """Returns the servers that ``state`` names, ready to be started. Raises StackError if Java or jars are missing."""
+    settings = apply_sizes(settings, state.sizes)
     flavour, conf = state.flavour, settings.conf_folder
     java = _java_command(settings)
     native, login = find_native_library(settings), login_option(settings)

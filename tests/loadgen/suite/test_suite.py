@@ -239,7 +239,7 @@ def test_the_largest_tablet_server_is_started(monkeypatch: pytest.MonkeyPatch) -
         assert command[-4:] == ["--seed", "1", "--home", str(stack.home)]
         assert env["WATCHFLOOR_TSERVER_HEAP"] == "3072m"
     with suite._open_stack(None, sharing[:1]) as stack:
-        assert stack is not None and stack.tserver_heap == "768m"
+        assert stack is not None and stack.tserver_heap == ""
     with suite._open_stack("/elsewhere", sharing) as stack:
         assert stack is not None and stack.home == Path("/elsewhere") and len(started) == 2
     monkeypatch.setenv("WATCHFLOOR_HOME", "/elsewhere")

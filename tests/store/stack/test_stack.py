@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -19,7 +21,7 @@ from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.metrics_port import targets_folder
-from watchfloor.store.stack import starting
+from watchfloor.store.stack import stack, starting
 from watchfloor.store.stack.home.stack_state import grow_state
 from watchfloor.store.stack.servers import command as stack_command
 from watchfloor.store.stack.servers import process as stack_process
@@ -103,6 +105,30 @@ def test_secrets_are_private_and_not_in_any_command_line(running: Settings) -> N
         assert path.stat().st_mode & 0o777 == 0o600
         assert path.read_text().strip() not in commands
     assert (running.conf_folder / "accumulo.properties").stat().st_mode & 0o777 == 0o600
+
+
+def test_sizes_follow_the_machine_and_stay_while_servers_run(
+    running: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unset = replace(running, tserver_heap="")
+
+    def start(memory: int, small: bool | None = None) -> str:
+        """Starts the stack on a machine with so much memory and returns the heap of the tablet server."""
+        monkeypatch.setattr(stack, "measure_machine", lambda: (memory, 2))
+        start_stack(unset, small=small)
+        (heap,) = re.findall(r"-Xmx(\S+)", " ".join(psutil.Process(pids(unset)["tserver1"]).cmdline()))
+        return str(heap)
+
+    stop_stack(unset)
+    assert start(7 << 30, small=False) == "896m"
+    assert start(32 << 30) == "896m"
+    found = read_status(unset)
+    assert found.sizes["tserver_heap"] == "896m" and found.sizes["tserver_maps"] == "64m" and not found.small
+    stop_stack(unset)
+    assert start(7 << 30, small=True) == "768m"
+    stop_stack(unset)
+    assert start(32 << 30) == "768m" and read_status(unset).small
+    stop_stack(unset)
 
 
 @pytest.mark.crash
