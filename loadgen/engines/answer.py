@@ -52,7 +52,8 @@ def build_table(rows: AnswerRows, source: Source) -> pa.Table:
     columns = {}
     for field in source.fields:
         values = [event.get(field.name) for event in rows]
-        text = field.type is FieldType.TIME
+        # Times are text in JSON, and so are all values of an engine that keeps text alone.
+        text = field.type is FieldType.TIME or any(isinstance(value, str) for value in values)
         columns[field.name] = pa.array(values, pa.string()).cast(field.arrow) if text else pa.array(values, field.arrow)
     return pa.table(columns)
 

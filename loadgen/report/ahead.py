@@ -53,6 +53,10 @@ _BY_ENGINE: Mapping[str, str] = {
         "It looks a term up in its own process and reads the stored lines of the hits alone; ours reads blocks of "
         "thousands of events for a few."
     ),
+    "victorialogs": (
+        "One process answers, which passes over blocks by their Bloom filters and times; ours plans, and asks other "
+        "servers."
+    ),
     "opensearch": "It makes one request to one server, whose index is in the order of time; ours plans and asks twice.",
 }
 """The reasons for rows that are asked for, by engine."""

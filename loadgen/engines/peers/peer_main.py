@@ -45,6 +45,10 @@ def open_engine(name: str, folder: Path, source: Source) -> PeerEngine:
         from watchfloor.loadgen.engines.search.opensearch_engine import OpenSearchEngine
 
         return OpenSearchEngine(folder, source)
+    if name == "victorialogs":
+        from watchfloor.loadgen.engines.search.victorialogs_engine import VictoriaLogsEngine
+
+        return VictoriaLogsEngine(folder, source)
     raise ValueError(f"no engine is called {name}")
 
 

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
+import psutil
 
 from watchfloor.loadgen.engines.answer import EngineAnswer
 from watchfloor.loadgen.engines.question import EngineQuestion
@@ -23,8 +24,10 @@ from watchfloor.loadgen.harness.session import print_progress
 from watchfloor.schema.errors import StackError
 
 SQL_PEERS = ("duckdb", "chdb")
-PEERS = (*SQL_PEERS, "tantivy", "opensearch")
-"""The names of the engines: ``opensearch`` is a server, the others are names of packages."""
+PEERS = (*SQL_PEERS, "tantivy", "opensearch", "victorialogs")
+"""The names of the engines: those of ``SERVER_VARIABLES`` are servers, the others are names of packages."""
+SERVER_VARIABLES = {"opensearch": "OPENSEARCH_HOME", "victorialogs": "VICTORIA_LOGS"}
+"""The environment variable that says where each engine is that is a server."""
 FEED = "proxy.events"
 """The events that engines hold if no others are named."""
 _STOP_SECONDS = 20
@@ -63,6 +66,11 @@ class PeerProcess:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def pids(self) -> list[int]:
+        """The process and all that it has started: an engine that is a server answers from one of these."""
+        return [self.pid, *(child.pid for child in psutil.Process(self.pid).children(recursive=True))]
 
     def wait_until_open(self) -> None:
         """Waits until the engine is open. Raises StackError, whose first line says why it did not start."""
@@ -130,12 +138,8 @@ class PeerProcess:
 
 def explain_missing(name: str) -> str:
     """Returns instructions to install an engine; an empty text if it is installed."""
-    if name == "opensearch":
-        return (
-            ""
-            if os.environ.get("OPENSEARCH_HOME")
-            else "OPENSEARCH_HOME is not set: docs/measuring/peers.md says how to get it"
-        )
+    if variable := SERVER_VARIABLES.get(name):
+        return "" if os.environ.get(variable) else f"{variable} is not set: docs/measuring/peers.md says how to get it"
     return "" if importlib.util.find_spec(name) else "not installed: pip install 'watchfloor[bench]'"
 
 

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from watchfloor.ingest.maintenance.compact import compact_source
-from watchfloor.loadgen.engines.peers.peer_process import SQL_PEERS, PeerProcess, open_peers
+from watchfloor.loadgen.engines.peers.peer_process import PeerProcess, open_peers
 from watchfloor.loadgen.engines.rounds import WARM_UP_SECONDS, Participant, profile_answers, run_rounds
 from watchfloor.loadgen.harness.background import RestAddress, run_rest_service
 from watchfloor.loadgen.harness.cpu_usage import await_rest, find_servers
@@ -30,7 +30,7 @@ from watchfloor.schema.source import Source
 from .asking import PageClient, PageLoop
 from .figures import FRESH_QUERIES, GOALS_FROM, METRICS, OURS, PageSamples, make_figures, make_growth
 from .plot import draw
-from .questions import PageQuestion, list_questions
+from .questions import PAGE_PEERS, PageQuestion, list_questions
 
 LEAST_EVENTS = 1_000
 _OLDER_THAN = 3_600_000_000
@@ -61,7 +61,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         raise UserError(f"--events is {min(options.events)}; events have a rare value from {LEAST_EVENTS} on")
     figures: list[Figure] = []
     sources: dict[int, Source] = {}
-    with open_peers(SQL_PEERS) as (peers, left_out):
+    with open_peers(PAGE_PEERS) as (peers, left_out):
         for events in options.events:
             file, sources[events] = _load_engines(session, events, options.seed, peers)
             questions = list_questions(file.generated)
@@ -127,7 +127,7 @@ def _ask_engines(
         parties = [(ours, [question.ask_ours() for question in questions])]
         for peer in peers:
             party = Participant(
-                peer.name, samples.events, peer.ask_question, (), options.turns, {"engine": [peer.pid]}, shuffled=True
+                peer.name, samples.events, peer.ask_question, (), options.turns, {"engine": peer.pids}, shuffled=True
             )
             parties.append((party, [question.ask_peer(peer.name) for question in questions]))
         participants = [
@@ -192,8 +192,8 @@ def _parse_numbers(text: str) -> tuple[int, ...]:
 
 EXPERIMENT = Experiment(
     name="page",
-    summary="pages over REST on a stack as `up` makes it, beside DuckDB and ClickHouse: thirteen kinds of questions, "
-    "fresh starts, and many clients at once",
+    summary="pages over REST on a stack as `up` makes it, beside DuckDB, ClickHouse and VictoriaLogs: thirteen kinds "
+    "of questions, fresh starts, and many clients at once",
     metrics=METRICS,
     quick_options=("--events", "20000,100000", "--turns", "3", "--starts", "1", "--seconds", "2"),
     quick_seconds=90,

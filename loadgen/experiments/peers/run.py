@@ -1,4 +1,4 @@
-"""``bench peers``: Watchfloor beside other engines: DuckDB, ClickHouse (chDB), Tantivy, OpenSearch.
+"""``bench peers``: Watchfloor beside other engines: DuckDB, ClickHouse (chDB), Tantivy, OpenSearch, VictoriaLogs.
 
 Engines that are not installed are left out.
 
@@ -163,7 +163,8 @@ def _make_figures(
 
 EXPERIMENT = Experiment(
     name="peers",
-    summary="beside DuckDB, ClickHouse, Tantivy and OpenSearch: load, disk, and the time to rows newest first",
+    summary="beside DuckDB, ClickHouse, Tantivy, OpenSearch and VictoriaLogs: load, disk, and the time to rows "
+    "newest first",
     metrics=(LOAD, DISK, ROW, PEER, SAME),
     quick_options=("--events", "50000", "--loads", "1", "--repeats", "1"),
     quick_seconds=24,

@@ -11,6 +11,7 @@ _NAMES = {
     "chdb": "chDB",
     "tantivy": "Tantivy",
     "opensearch": "OpenSearch",
+    "victorialogs": "VictoriaLogs",
 }
 
 

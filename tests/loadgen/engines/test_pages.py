@@ -21,12 +21,12 @@ import pytest
 from engine_events import COLUMNS, PROXY
 
 from watchfloor.loadgen.engines.answer import digest_rows
-from watchfloor.loadgen.engines.peers.peer_process import SQL_PEERS, explain_missing, open_peers
+from watchfloor.loadgen.engines.peers.peer_process import explain_missing, open_peers
 from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.loadgen.engines.rounds import AnswerProfile, AnswerSamples
 from watchfloor.loadgen.experiments.page.asking import LoopResult, PageClient, PageLoop
 from watchfloor.loadgen.experiments.page.figures import FIRST, FRESH, GROWTH, PageSamples, make_figures, make_growth
-from watchfloor.loadgen.experiments.page.questions import EVERYTHING, THOUSAND, PageQuestion, list_questions
+from watchfloor.loadgen.experiments.page.questions import EVERYTHING, PAGE_PEERS, THOUSAND, PageQuestion, list_questions
 from watchfloor.loadgen.experiments.page.run import run
 from watchfloor.loadgen.harness.background import RestAddress
 from watchfloor.loadgen.harness.loads import EventFile
@@ -58,8 +58,8 @@ def match_events(file: EventFile) -> Mapping[str, Callable[[Event], bool]]:
     }
 
 
-@pytest.mark.parametrize("name", SQL_PEERS)
-def test_the_questions_mean_the_same_in_sql_as_in_python(name: str, file: EventFile, events: pa.Table) -> None:
+@pytest.mark.parametrize("name", PAGE_PEERS)
+def test_the_questions_mean_the_same_to_an_engine_as_in_python(name: str, file: EventFile, events: pa.Table) -> None:
     if remedy := explain_missing(name):
         pytest.skip(f"{name}: {remedy}")
     rows, matches = events.to_pylist(), match_events(file)

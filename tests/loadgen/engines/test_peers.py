@@ -169,3 +169,10 @@ def test_an_engine_that_does_not_open_or_whose_process_dies_is_an_error_that_nam
 def fails(name: str) -> None:
     with closing(PeerProcess(name)) as peer:
         peer.load_file(Path("events"))
+
+
+def test_a_server_that_is_no_program_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VICTORIA_LOGS", str(tmp_path))
+    with open_peers(("victorialogs",)) as (found, left_out):
+        assert found == []
+    assert left_out == [f"victorialogs did not start: StackError: VICTORIA_LOGS is {tmp_path}, which is no program"]
