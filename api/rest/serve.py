@@ -29,6 +29,7 @@ from .connections import close_server, guard_connections, make_server
 from .local_server import listen_locally
 from .store_services import StoreServices
 from .tls import TlsFiles, use_tls
+from .warm_up import warm_up
 
 GRACE_SECONDS = 5
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     services = StoreServices(settings)
     try:
         try:
-            services.open_service(EVERYTHING)
+            warm_up(services.open_service(EVERYTHING), services.read_sources(EVERYTHING))
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
         stopping = threading.Event()
