@@ -121,8 +121,17 @@ def scan_file(
 
 def cut_like(file: FileIO, scan: FileScan, item: WorkItem) -> FileScan:
     """Returns the scan of an open file, cut as the file with the same content was of which ``item`` is."""
+    return _cut_again(file, replace(scan, split=item.split, base=item.base, before=item.before))
+
+
+def cut_by(file: FileIO, scan: FileScan, split: int) -> FileScan:
+    """Returns the scan of an open plain file, cut by ``split``."""
+    return _cut_again(file, replace(scan, split=split))
+
+
+def _cut_again(file: FileIO, scan: FileScan) -> FileScan:
     before = read_state(file)
-    cut = _cut_scan(replace(scan, split=item.split, base=item.base, before=item.before), file)
+    cut = _cut_scan(scan, file)
     _check_state(file, before, read_state(file))
     return cut
 

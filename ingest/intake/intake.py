@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, cut_like, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, cut_by, cut_like, items_of, scan_file
 from watchfloor.ingest.files.open_file import OpenLog, join_member, name_log, open_log_file, stat_log_file
+from watchfloor.ingest.files.scan_ahead import ScanAhead
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.item import BLAKE2B, BLAKE3, WorkItem
 from watchfloor.ingest.queue.waiting import Waiting
@@ -76,8 +77,19 @@ class Intake:
     Raises ``InputFileError`` for a file that it refuses, ``StoreError`` or ``QueueError`` if a server fails.
     """
 
-    def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer, fenced: bool = False) -> None:
-        """``fenced``: other masters may watch the same files, and only one of them queues each state of a file."""
+    def __init__(
+        self,
+        store: Store,
+        ledger: Ledger,
+        producer: ItemProducer,
+        fenced: bool = False,
+        scan_ahead: ScanAhead | None = None,
+    ) -> None:
+        """``fenced``: other masters may watch the same files, and only one of them queues each state of a file.
+
+        ``scan_ahead`` scans one of the files already.
+        """
+        self._scan_ahead = scan_ahead
         self._store, self._ledger, self._producer, self._fenced = store, ledger, producer, fenced
         self._old_files = OldFiles(store)
 
@@ -217,7 +229,10 @@ class Intake:
             split = begun.split
         elif sniffed.splittable:
             split = choose_item_bytes(self._store.settings, os.fstat(file.fileno()).st_size)
-        scan = scan_file(file, split, mark, upto, digest)
+        scan = None
+        if self._scan_ahead is not None and begun is None and (ahead := self._scan_ahead.take(file, mark)):
+            scan = cut_by(file, ahead, split)
+        scan = scan or scan_file(file, split, mark, upto, digest)
         rows = self._rows_of_file(scan.file_id, feed)
         if not rows and digest == BLAKE3 and (old_files := self._old_files.find_of_length(scan.length)):
             old = scan_file(file, split, mark, upto, BLAKE2B)

@@ -9,13 +9,15 @@ Iterate over a ``Load`` for its progress; ``result`` is there afterwards.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
 
+from watchfloor.ingest.files.scan_ahead import ScanAhead
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.waiting import Waiting, read_waiting_items
 from watchfloor.ingest.queue.work_queue import ItemProducer
@@ -92,11 +94,13 @@ class Load:
         with ExitStack() as stack:
             pool = stack.enter_context(WorkerPool(self._settings, self._workers, self.log_file))
             pool.restart_dead()  # workers start while the files are looked at
+            scan_ahead = ScanAhead(self._paths[0])
+            connected = stack.enter_context(_connect_producer(self._settings))
             store = stack.enter_context(Store.open(self._settings))
             ledger = Ledger(store)
             stack.callback(ledger.close)
-            producer = stack.enter_context(ItemProducer(self._settings))
-            intake = Intake(store, ledger, producer)
+            producer = connected()
+            intake = Intake(store, ledger, producer, scan_ahead=scan_ahead)
             sniffed = self._sniff_files(intake)
             total = sum_sizes(list(sniffed))
             offers: list[Offer] = []
@@ -177,6 +181,21 @@ class Load:
             time.monotonic() - self._began,
             problem,
         )
+
+
+@contextmanager
+def _connect_producer(settings: Settings) -> Iterator[Callable[[], ItemProducer]]:
+    """Connects to the queue in a thread of its own; yields how to wait for the connection, which is closed at the end.
+
+    The wait raises ``QueueError``.
+    """
+    with ThreadPoolExecutor(1, "queue") as pool:
+        connecting = pool.submit(ItemProducer, settings)
+        try:
+            yield connecting.result
+        finally:
+            if connecting.exception() is None:
+                connecting.result().close()
 
 
 def bulk_item_bytes(item_bytes: int, size: int, workers: int) -> int:

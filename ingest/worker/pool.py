@@ -42,6 +42,14 @@ class _WorkerSlot:
     next_start: float = field(default_factory=time.monotonic)
 
 
+def choose_workers() -> int:
+    """Returns the number of workers for the cores that this process may use: one for two.
+
+    A worker parses and encodes in threads, and the store's servers need the rest.
+    """
+    return max(1, len(os.sched_getaffinity(0)) // 2)
+
+
 class WorkerPool:
     """Keeps ``workers`` processes running; call ``restart_dead`` about every second.
 

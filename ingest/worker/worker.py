@@ -3,7 +3,8 @@
     queue ─▶ the ledger says whose the item is (claim.py) ─▶ parse, write, quarantine (item_reader.py)
         ─▶ ledger ─▶ commit
 
-In bulk mode the next item is read while the files made of the one before are imported (session_pool.py).
+The next item is read while what was read of the one before is made durable (session_pool.py): while servers acknowledge
+it, or in bulk mode while its files are imported.
 
 Started by ``pool.py`` as ``python -m watchfloor.ingest.worker`` with its settings on standard input, which
 stays open: when the pool dies the input ends, and the worker stops too.
@@ -34,7 +35,8 @@ from .session_pool import SessionPool
 
 POLL_SECONDS = 0.25
 DEFER_SECONDS = 2.0
-BULK_SESSIONS = 2
+_SESSIONS = 2
+"""One for the item that is read, one for the item before it, which is made durable."""
 _FIRST_WAIT, _LAST_WAIT = 1.0, 15.0
 log = logging.getLogger("watchfloor.worker")
 
@@ -42,11 +44,10 @@ log = logging.getLogger("watchfloor.worker")
 def run_worker(settings: Settings, stop: threading.Event) -> None:
     """Handles items until ``stop`` is set. While the queue or the store is down or the disk full, it logs and waits."""
     disk = DiskGuard(settings, log)
-    sessions = [
-        WorkerSession(settings, log, disk) for _ in range(BULK_SESSIONS if settings.ingest_mode == "bulk" else 1)
-    ]
-    for session in sessions:  # while the queue lets this worker in, which takes about as long
-        start_thread(session.open_ahead, "open-ahead")
+    sessions = [WorkerSession(settings, log, disk) for _ in range(_SESSIONS)]
+    to_open = [*sessions]
+    # While the queue lets this worker in, which takes about as long; the pool takes the last session first.
+    start_thread(to_open.pop().open_ahead, "open-ahead")
     claims, wait = ClaimPolicy(), _FIRST_WAIT
     PAUSED.set_function(lambda: disk.is_low)
     with serve_metrics(settings, "worker", WORKER_REGISTRY), ItemReader() as reader:
@@ -59,6 +60,8 @@ def run_worker(settings: Settings, stop: threading.Event) -> None:
                         wait = _FIRST_WAIT
                         if delivery is not None:
                             pool.begin(partial(_handle_delivery, queue, delivery, claims, reader, stop))
+                            if to_open:
+                                start_thread(to_open.pop().open_ahead, "open-ahead")
             except QueueError as error:
                 log.error("%s; trying again in %.0f s", error, wait)
                 stop.wait(wait)

@@ -63,9 +63,11 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
     """Creates the tables that do not belong to one source, if they are missing; users ``readers`` may read them."""
     _create_namespace(connection, INSTANCE_NAMESPACE, readers)
-    for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE, LISTS_TABLE, SEARCHES_TABLE):
-        _create_table(connection, table, (), _PROPERTIES)
-    _create_table(connection, SIGHTINGS_TABLE, shard_names(SIGHTINGS_SHARDS)[1:], _PROPERTIES)
+    single = (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE, LISTS_TABLE, SEARCHES_TABLE)
+    splits: Mapping[str, Sequence[bytes]] = {SIGHTINGS_TABLE: shard_names(SIGHTINGS_SHARDS)[1:]}
+    exists = connection.client.tableOperations().exists
+    if missing := [table for table in (SIGHTINGS_TABLE, *single) if not exists(table)]:
+        call_for_each(missing, lambda table: _create_table(connection, table, splits.get(table, ()), _PROPERTIES))
 
 
 def list_tables(connection: Connection) -> list[str]:

@@ -22,6 +22,7 @@ from rest_fakes import FakeService, events
 from watchfloor.api.cli import main as cli
 from watchfloor.api.cli.terminal.progress import follow_load, format_progress, format_summary
 from watchfloor.ingest.intake.load_result import FileResult, LoadProgress, LoadResult
+from watchfloor.ingest.worker.pool import choose_workers
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.status import ServerStatus, StackStatus, TableStatus
@@ -245,7 +246,7 @@ def test_a_load_that_was_not_clean_exits_with_1(
     assert cli.main(["load", "a.log", "b.log", "--source", "web.access", "--workers", "2", "--again"]) == status
     assert asked == [(["a.log", "b.log"], "web.access", {"workers": 2, "again": True, "is_strict": False})]
     assert cli.main(["load", "a.log", "--strict"]) == status
-    assert asked[-1] == (["a.log"], None, {"workers": 1, "again": False, "is_strict": True})
+    assert asked[-1] == (["a.log"], None, {"workers": choose_workers(), "again": False, "is_strict": True})
     assert capsys.readouterr().out == ""
     assert cli.main(["load", "a.log", "--workers", "0"]) == cli.USER
 

@@ -38,7 +38,9 @@ def register(add: AddCommand) -> None:
         "files", metavar="FILE", nargs="+", help="log files, compressed too, archives of them, or patterns"
     )
     parser.add_argument("--source", metavar="S", help="what the files are (default: found out from their content)")
-    parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes of this load (default 1)")
+    parser.add_argument(
+        "--workers", metavar="N", type=int, help="worker processes of this load (default: one for two cores)"
+    )
     _add_mode(parser)
     parser.add_argument("--again", action="store_true", help="read files again that were loaded already")
     parser.add_argument(
@@ -80,13 +82,15 @@ def load_files(args: Namespace) -> int:
     """Queues files, ingests them and shows the progress; returns PARTLY unless each line of each file is an event."""
     from watchfloor.api.cli.terminal.progress import follow_load, format_summary
     from watchfloor.ingest.intake.load import Load
+    from watchfloor.ingest.worker.pool import choose_workers
     from watchfloor.store.runtime.disk_space import read_disk_space
 
-    _check_workers(args.workers)
+    workers = choose_workers() if args.workers is None else args.workers
+    _check_workers(workers)
     settings = read_settings(args, ingest_mode=args.mode)
     if (space := read_disk_space(settings)) and space.is_low:
         print_message(space.describe())
-    load = Load(settings, args.files, args.source, workers=args.workers, again=args.again, is_strict=args.strict)
+    load = Load(settings, args.files, args.source, workers=workers, again=args.again, is_strict=args.strict)
     result = follow_load(load)
     print_message(format_summary(result))
     return OK if result.clean else PARTLY

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from hypothesis import strategies as st
 from watchfloor.ingest.files import file_scan
 from watchfloor.ingest.files.compressions.table import find_compression
 from watchfloor.ingest.files.containers.json_documents import is_json_document
-from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, cut_like, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, cut_by, cut_like, items_of, scan_file
 from watchfloor.ingest.files.open_file import open_log_file
+from watchfloor.ingest.files.scan_ahead import ScanAhead
 from watchfloor.ingest.intake.intake import choose_item_bytes
 from watchfloor.ingest.intake.load import bulk_item_bytes
 from watchfloor.ingest.queue.item import BLAKE2B, BLAKE3, WorkItem
@@ -127,6 +129,39 @@ def test_a_line_longer_than_what_is_read_around_a_cut_is_one_range(file: Path) -
     assert grown.ranges == ((0, 200_000),)
     more = scan_file(file, 10, QueuedMark(grown.file_id, grown.length))
     assert (more.base, more.ranges) == (2, ((2, 300_003), (300_003, 300_006)))
+
+
+def test_a_scan_ahead_is_that_of_the_file_as_it_is(file: Path) -> None:
+    data = b"".join(b"%d\n" % n for n in range(50_000))
+    marks = [None, QueuedMark(b"x" * 16, len(data) + 1), QueuedMark(scan_file(write(file, data), 9).file_id, len(data))]
+    for mark in marks:
+        ahead = ScanAhead(str(file))
+        with open_log_file(str(file)) as opened:
+            scan = ahead.take(opened, mark)
+            assert scan is not None and cut_by(opened, scan, 9_000) == scan_file(file, 9_000, mark)
+            assert ahead.take(opened, mark) is None
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda data: b'[{"a": 1},\n {"a": 2}]'])
+def test_no_packed_file_is_scanned_ahead(file: Path, pack: Callable[[bytes], bytes]) -> None:
+    ahead = ScanAhead(str(write(file, pack(b"line\n" * 99))))
+    with open_log_file(str(file)) as opened:
+        assert ahead.take(opened, None) is None
+
+
+def test_a_scan_ahead_of_what_has_changed_or_may_have_grown_is_not_used(file: Path, tmp_path: Path) -> None:
+    first = scan_file(write(file, b"a\n"), 9)
+    ahead = ScanAhead(str(write(file, b"a\nb\n")))
+    with open_log_file(str(file)) as opened:
+        assert ahead.take(opened, QueuedMark(first.file_id, first.length)) is None
+    ahead = ScanAhead(str(file))
+    ahead._thread.join()
+    write(file, b"c\nd\n")
+    with open_log_file(str(file)) as opened:
+        assert ahead.take(opened, None) is None
+    ahead = ScanAhead(str(tmp_path / "none"))
+    with open_log_file(str(file)) as opened:
+        assert ahead.take(opened, None) is None
 
 
 def test_a_cut_off_gzip_is_another_file_until_it_is_complete(file: Path) -> None:

@@ -1,0 +1,53 @@
+"""Hashes a file while the connections are opened that its queueing needs."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from io import FileIO
+
+from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.addresses import is_address
+
+from .content import open_content
+from .file_scan import WHOLE, FileScan, QueuedMark, scan_file
+from .open_file import open_log_file, read_state
+
+_PROBE_BYTES = 1 << 20
+
+
+class ScanAhead:
+    """Scans the file ``path``, in a thread of its own, if it is on this host and not packed."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._scan: FileScan | None = None
+        # The thread ends with the file, or with the process: nothing waits for it that does not need the scan.
+        self._thread = threading.Thread(target=self._run, name="scan-ahead", daemon=True)
+        if not is_address(path):
+            self._thread.start()
+
+    def take(self, file: FileIO, mark: QueuedMark | None) -> FileScan | None:
+        """Returns the scan of an open file, as one range, if the file is still as it was then; otherwise None.
+
+        Returns None too if it may have grown from the part that ``mark`` describes, so that it must be compared.
+        """
+        if file.name != self._path or self._thread.ident is None:
+            return None
+        self._thread.join()
+        scan, self._scan = self._scan, None
+        now = read_state(file)
+        if scan is None or (scan.inode, scan.size, scan.mtime_ns, scan.ctime_ns) != (
+            now.st_ino,
+            now.st_size,
+            now.st_mtime_ns,
+            now.st_ctime_ns,
+        ):
+            return None
+        is_another = mark is None or mark.length > scan.length
+        return scan if is_another or (mark and mark.file_id == scan.file_id) else None
+
+    def _run(self) -> None:
+        with suppress(InputFileError, OSError), open_log_file(self._path) as file:
+            if open_content(file, _PROBE_BYTES, read_state(file).st_size) is None:
+                self._scan = scan_file(file, WHOLE)
