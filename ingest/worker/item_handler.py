@@ -172,7 +172,8 @@ class ItemHandler:
                     event_sink,
                     begun=found is not None,
                     confirm=heartbeat.confirm,
-                    on_read=self._on_read,
+                    # An item that may kill its worker kills it beside no other item: that would count for both.
+                    on_read=self._on_read if attempts.number == 1 else _begin_nothing,
                 )
                 end = self._reader.read(task)
             heartbeat.beat()
@@ -244,6 +245,10 @@ class ItemHandler:
 
 def _host_of(process: str) -> str:
     return process.rpartition(":")[0]
+
+
+def _begin_nothing() -> None:
+    pass
 
 
 def _name_message(delivery: Delivery) -> str:

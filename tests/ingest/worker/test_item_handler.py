@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import Any
+from argparse import Namespace
+from contextlib import nullcontext
+from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.item_buffer import Delivery
+from watchfloor.ingest.reading.item_reader import ReadTask
+from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, LedgerRow
+from watchfloor.ingest.worker import item_handler
 from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, ClaimPolicy
 from watchfloor.ingest.worker.item_handler import ItemHandler
 from watchfloor.schema.errors import InternalError
@@ -89,3 +95,31 @@ def test_a_message_that_carries_no_item_becomes_a_dead_letter_without_a_look_at_
     session = Session(Letters(works=True))
     assert handler(session).handle(Delivery(None, 0, 7, "not signed", b"junk"))
     assert session.dead_letters.reasons == ["not signed"] and not session.ledger.readings
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_an_item_that_is_read_again_is_read_beside_no_other(attempt: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An item that kills its worker would count for the item beside it again and again."""
+    earlier = ItemRun(ITEM.ticket, attempt - 1, 1.0, "host:0") if attempt > 1 else None
+    session = Session(Letters(works=True))
+    row = LedgerRow("running" if earlier else "queued", ITEM.path, 1.0, "host:0", ITEM, earlier)
+    writable: Any = session
+    writable.ledger, writable.store, writable.sink = Namespace(read_item=lambda item: row), None, None
+    writable.event_sink = lambda waiting: nullcontext()
+    monkeypatch.setattr(item_handler, "Heartbeat", lambda *_: MagicMock())
+    begun: list[bool] = []
+
+    def read(task: ReadTask) -> ItemEnd:
+        task.on_read()
+        return ItemEnd(ITEM.ticket, "done", 2.0, "host:1")
+
+    handler = ItemHandler(
+        writable,
+        ClaimPolicy(),
+        cast(Any, Namespace(read=read)),
+        threading.Event(),
+        logging.getLogger("quiet"),
+        on_read=lambda: begun.append(True),
+    )
+    assert handler.handle(DELIVERY)
+    assert begun == [True] * (attempt == 1)
