@@ -37,6 +37,9 @@ class VictoriaLogsServer:
                     "-inmemoryDataFlushInterval=1s",
                     f"-memory.allowedBytes={MEMORY_MB}MB",
                     "-search.maxQueryDuration=1h",
+                    # A client's connection stays open while other engines take their turns.
+                    "-http.connTimeout=24h",
+                    "-http.idleConnTimeout=24h",
                     # Events have no message, for which each answer would otherwise have a long text.
                     "-defaultMsgValue=-",
                 ],
