@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 
 from watchfloor.ingest.files.lines import read_chunks
@@ -30,8 +31,10 @@ from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_tables, source_tables
 from watchfloor.store.bulk.tablet_files import read_table_files
 from watchfloor.store.layouts.block.block_encoder import BlockEncoder
-from watchfloor.store.layouts.block.vectors.column import encode_vector
+from watchfloor.store.layouts.block.blocks.block_writes import SLAB_BLOCKS
+from watchfloor.store.layouts.block.vectors.column import make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression, decode_vector
+from watchfloor.store.layouts.block.vectors.vector_header import Codec
 from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.store import Store
 
@@ -78,7 +81,8 @@ ANSWER = Metric(
     title="time of a whole answer",
 )
 
-CODECS: tuple[Compression, ...] = ("none", "lz4_raw", "zstd")
+ARROW_CODECS: tuple[Codec, ...] = ("none", "lz4_raw", "zstd")
+CODECS: tuple[Compression, ...] = (*ARROW_CODECS, "packed")
 SIZES = (1024, 4096, 8192, 16384, 65536)
 _USUAL = 16384
 _REPEATED = 0.5
@@ -109,7 +113,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     events = pa.concat_batches(list(_parse_file(file, model)))
     columns = [(field, events.column(field.name)) for field in model.fields]
     encodings = [BlockEncoding("vector", codec, _USUAL) for codec in CODECS]
-    encodings += [BlockEncoding("arrow", codec, _USUAL) for codec in CODECS]
+    encodings += [BlockEncoding("arrow", codec, _USUAL) for codec in ARROW_CODECS]
     encodings += [BlockEncoding("vector", CODEC, rows) for rows in SIZES if rows != _USUAL]
     figures = []
     for encoding in encodings:
@@ -133,11 +137,12 @@ def _measure_in_memory(
         _make_vector_codec(encoding.codec) if encoding.format == "vector" else _make_arrow_codec(encoding.codec)
     )
     events = len(columns[0][1])
-    slices = [(f, c.slice(at, encoding.rows)) for f, c in columns for at in range(0, events, encoding.rows)]
+    slab = SLAB_BLOCKS * encoding.rows
+    slabs = [(f, c.slice(at, slab)) for f, c in columns for at in range(0, events, slab)]
     encoding_seconds, decoding_seconds = [], []
     for _ in range(repeats):
         started = time.thread_time()
-        stored = [(field, encode(field, values)) for field, values in slices]
+        stored = [(field, column) for field, values in slabs for column in encode(field, values, encoding.rows)]
         encoding_seconds.append(time.thread_time() - started)
         started = time.thread_time()
         for field, column in stored:
@@ -151,12 +156,18 @@ def _measure_in_memory(
     ]
 
 
-Encode = Callable[[Field, pa.Array], bytes]
+Encode = Callable[[Field, pa.Array, int], Iterable[bytes]]
+"""Encodes a slab of a field's values, so many at a time."""
 Decode = Callable[[Field, bytes], object]
 
 
 def _make_vector_codec(codec: Compression) -> tuple[Encode, Decode]:
-    return lambda field, values: encode_vector(field, values, codec) or b"", _decode_vector
+    def encode(field: Field, values: pa.Array, rows: int) -> Iterator[bytes]:
+        column, places = make_column(field, values, codec), np.arange(len(values))
+        for at in range(0, len(values), rows):
+            yield column.encode_events(places[at : at + rows]) or b""
+
+    return encode, _decode_vector
 
 
 def _decode_vector(field: Field, column: bytes) -> object:
@@ -167,7 +178,7 @@ def _make_arrow_codec(codec: Compression) -> tuple[Encode, Decode]:
     """Returns functions for Arrow's stream of one column: schema, dictionary, one batch."""
     options = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec.removesuffix("_raw"))
 
-    def encode(field: Field, values: pa.Array) -> bytes:
+    def encode_part(field: Field, values: pa.Array) -> bytes:
         if pa.types.is_string(values.type):
             dictionary = values.dictionary_encode()
             values = dictionary if len(dictionary.dictionary) < _REPEATED * len(values) else values
@@ -176,6 +187,9 @@ def _make_arrow_codec(codec: Compression) -> tuple[Encode, Decode]:
         with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
             writer.write_batch(batch)
         return bytes(sink.getvalue())
+
+    def encode(field: Field, values: pa.Array, rows: int) -> Iterator[bytes]:
+        return (encode_part(field, values.slice(at, rows)) for at in range(0, len(values), rows))
 
     return encode, lambda field, column: pa.ipc.open_stream(column).read_next_batch()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import zlib
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,15 @@ from value_strategies import VALUES, to_arrow
 
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.field import VALUE_INDEX, Field, FieldType
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.store.bridge import jvm
 from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.layouts.block.vectors.column import encode_vector, make_column
+from watchfloor.store.layouts.block.vectors.packed_bits import count_packed_bytes, pack_bits, unpack_bits
+from watchfloor.store.layouts.block.vectors.symbols import StringCompressor, decompress, read_table
 from watchfloor.store.layouts.block.vectors.vector import Compression, count_rows, decode_binary, decode_vector
 
-CODECS: tuple[Compression, ...] = ("none", "zstd", "lz4_raw")
+CODECS: tuple[Compression, ...] = ("none", "zstd", "lz4_raw", "packed")
 codecs = st.sampled_from(CODECS)
 EXTREMES: dict[FieldType, list[Any]] = {
     FieldType.INT: [-(1 << 63), (1 << 63) - 1, -1, 0],
@@ -30,6 +35,12 @@ EXTREMES: dict[FieldType, list[Any]] = {
     FieldType.STRING: ["", "\x00", "x" * 63, "x" * 64, "x" * 65, "\U0010ffff" * 20],
     FieldType.PORT: [0, 65535],
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def java() -> None:
+    """Starts the JVM, which compresses strings by symbols."""
+    jvm.start_jvm(load_settings().jars)
 
 
 def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
@@ -93,7 +104,8 @@ def test_sorted_numbers_are_small(field: Field, codec: Compression) -> None:
     rng = np.random.default_rng(1)
     numbers = np.cumsum(rng.integers(0, 200, 8192))[::-1] + 1_700_000_000_000_000
     vector = encode_vector(field, pa.array(numbers).cast(field.arrow), codec)
-    assert vector is not None and len(vector) <= 8192 + 64
+    anchors = 8192 // 128 * 8 if codec == "packed" else 0
+    assert vector is not None and len(vector) <= 8192 + 64 + anchors
     assert vector[7] == 1
     assert decode_vector(field, vector).cast(pa.int64()).to_numpy().tolist() == numbers.tolist()
 
@@ -132,6 +144,7 @@ def test_an_index_counts_a_value_once_an_event() -> None:
     ]
 
 
+@cache
 def samples() -> list[tuple[Field, bytes]]:
     columns: list[tuple[Field, list[Any]]] = [
         (Field("words", FieldType.STRING), ["one", None, "two"] * 20),
@@ -140,6 +153,7 @@ def samples() -> list[tuple[Field, bytes]]:
         (Field("sorted", FieldType.INT), list(range(10_000, 10_900, 3))),
         (Field("tags", FieldType.LIST, items=FieldType.STRING), [["x", None], None, ["y", "x"]]),
         (Field("ip", FieldType.IP), ["10.0.0.1", "::1"] * 3),
+        (Field("long", FieldType.STRING), [f"/path/of/{i % 70}/index.html?{i % 3}" for i in range(90)]),
     ]
     found = []
     for codec in CODECS:
@@ -172,7 +186,7 @@ def test_every_cut_is_refused() -> None:
 @given(st.data())
 @settings(max_examples=1500)
 def test_a_wrong_vector_with_a_right_checksum_breaks_nothing(data: st.DataObject) -> None:
-    field, vector = data.draw(st.sampled_from(SAMPLES))
+    field, vector = data.draw(st.sampled_from(samples()))
     wrong = bytearray(vector)
     for _ in range(data.draw(st.integers(1, 3))):
         wrong[data.draw(st.integers(0, len(wrong) - 1))] = data.draw(st.integers(0, 255))
@@ -181,7 +195,67 @@ def test_a_wrong_vector_with_a_right_checksum_breaks_nothing(data: st.DataObject
         decode_vector(field, bytes(wrong)).validate(full=True)
 
 
-SAMPLES = samples()
+def make_paths(count: int) -> list[str | None]:
+    """Returns different texts that have much in common, some of them empty or missing."""
+    rng = np.random.default_rng(count)
+    words = ["static", "img", "wp-login.php", "api/v1", "Zürich", "\U0001f512", "\xff"]
+    drawn = [words[i] for i in rng.integers(0, len(words), 3 * count)]
+    texts: list[str | None] = [f"/{'/'.join(drawn[3 * i : 3 * i + 3])}/{i * 7919 % count}" for i in range(count)]
+    texts[3], texts[5] = None, ""
+    return texts
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_strings_are_compressed_by_symbols(indexed: bool) -> None:
+    field = Field("path", FieldType.STRING, (VALUE_INDEX,) if indexed else ())
+    values = make_paths(3000)
+    column = make_column(field, pa.array(values, field.arrow), "packed")
+    events = np.arange(len(values))
+    packed, plain = column.encode_events(events), encode_vector(field, pa.array(values, field.arrow), "none")
+    assert packed is not None and plain is not None and packed[1] == 2 and packed[3] == 0
+    assert len(packed) < 0.6 * len(plain)
+    assert decode_vector(field, packed).to_pylist() == values
+    assert column.encode_events(events) == packed, "the same events make the same bytes"
+    few = np.array([2999, 3, 0, 17])
+    part = column.encode_events(few)
+    assert part is not None and decode_vector(field, part).to_pylist() == [values[i] for i in few]
+
+
+def test_what_repeats_over_long_distances_is_compressed_as_a_whole() -> None:
+    field = Field("message", FieldType.STRING)
+    text = "".join(chr(33 + i * i % 90) for i in range(900))
+    values = [f"{text}{i}" for i in range(200)]
+    vector = encode_vector(field, pa.array(values), "packed")
+    assert vector is not None and (vector[1], vector[3]) == (1, 2) and len(vector) < 20_000
+    assert decode_vector(field, vector).to_pylist() == values
+
+
+@given(
+    st.lists(
+        st.binary(max_size=40) | st.sampled_from([b"\xff", b"\xff\xff\xff", b"", b"\xffa\xff"]), min_size=1, max_size=30
+    )
+)
+@settings(max_examples=200)
+def test_any_bytes_come_back_from_symbols(drawn: list[bytes]) -> None:
+    values = (drawn * (4096 // max(1, sum(map(len, drawn)))))[:2000] if any(drawn) else drawn
+    lengths = np.array([len(v) for v in values], np.int64)
+    data = b"".join(values)
+    compressed = StringCompressor(data, lengths).compress(data, lengths)
+    table = read_table(memoryview(compressed.table))
+    assert table is not None and table[2] == len(compressed.table)
+    decoded = decompress(table, compressed.lengths, memoryview(compressed.data))
+    assert decoded is not None
+    assert decoded[0].tolist() == lengths.tolist() and bytes(decoded[1]) == data
+
+
+@given(st.integers(0, 64), st.data())
+@settings(max_examples=200)
+def test_packed_numbers_come_back(width: int, data: st.DataObject) -> None:
+    drawn = data.draw(st.lists(st.integers(0, (1 << width) - 1), max_size=40))
+    stored = 64 if width > 56 else width
+    packed = pack_bits(np.array(drawn, np.uint64), stored)
+    assert len(packed) == count_packed_bytes(len(drawn), stored)
+    assert unpack_bits(memoryview(packed), len(drawn), stored).tolist() == drawn
 
 
 def test_the_wrong_field_is_refused() -> None:

@@ -17,6 +17,8 @@ from watchfloor.store.encoding.byte_arrays import list_offsets
 from watchfloor.store.encoding.numbers import NUMBER_BYTES, numbers_to_bytes, to_numbers
 from watchfloor.store.encoding.values import encode_elements
 
+from .packed_bits import find_bit_width
+from .packing import choose_packing
 from .vector import (
     CODEC,
     Compression,
@@ -25,6 +27,7 @@ from .vector import (
     encode_numbers,
     encode_plain,
     find_unsigned_width,
+    is_readable_alone,
 )
 
 _SAMPLE = 1024
@@ -87,7 +90,7 @@ class _DictionaryColumn:
         self._values = distinct.take(order)
         self._codes = rank.take(_fill_null_codes(dictionary, len(distinct)))
         self._lengths = pc.binary_length(self._values).to_numpy().astype(np.int64)
-        self._compression = compression
+        self._packing = choose_packing(self._values, compression)
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
         places = self._codes.take(events)
@@ -96,14 +99,20 @@ class _DictionaryColumn:
             return None
         used, counts, codes = found
         lengths = self._lengths[used]
-        as_dictionary = 4 * len(used) + int(lengths.sum()) + len(events) * find_unsigned_width(len(used))
-        as_plain = 4 * len(events) + int(lengths @ counts)
-        if as_dictionary <= as_plain:
-            return encode_dictionary(self._values.take(pa.array(used)), codes, self._compression)
+        if self._is_dictionary_smaller(lengths, counts, len(events)):
+            return encode_dictionary(self._values.take(pa.array(used)), codes, *self._packing)
         bounds = self._values[int(used[0])].as_py(), self._values[int(used[-1])].as_py()
         nulls = places == len(self._values)
         taken = self._values.take(pa.array(places, mask=nulls if nulls.any() else None))
-        return encode_plain(taken, bounds, self._compression)
+        return encode_plain(taken, bounds, *self._packing)
+
+    def _is_dictionary_smaller(self, lengths: np.ndarray, counts: np.ndarray, events: int) -> bool:
+        """Returns whether distinct values of these lengths and codes are smaller than the values, each as often."""
+        once, always = int(lengths.sum()), int(lengths @ counts)
+        if self._packing[0] == "packed":
+            # A length takes about a byte, and values about half of theirs.
+            return 8 * len(lengths) + 4 * once + events * find_bit_width(len(lengths)) <= 8 * events + 4 * always
+        return 4 * len(lengths) + once + events * find_unsigned_width(len(lengths)) <= 4 * events + always
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         events = np.flatnonzero(self._codes != len(self._values))
@@ -114,14 +123,14 @@ class _PlainColumn:
     """Strings and addresses that hardly ever repeat."""
 
     def __init__(self, values: pa.BinaryArray, compression: Compression) -> None:
-        self._values, self._compression = values, compression
+        self._values, self._packing = values, choose_packing(values, compression)
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
         values = self._values.take(pa.array(events))
         if values.null_count == len(values):
             return None
         ends = pc.min_max(values)
-        return encode_plain(values, (ends["min"].as_py(), ends["max"].as_py()), self._compression)
+        return encode_plain(values, (ends["min"].as_py(), ends["max"].as_py()), *self._packing)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         raise NotImplementedError("a field with an index has a dictionary")
@@ -144,6 +153,7 @@ class _NumberColumn:
             rank[order] = np.arange(len(distinct), dtype=np.int32)
             rank[-1] = len(distinct)
             self._distinct, self._codes = distinct[order], rank.take(_fill_null_codes(dictionary, len(distinct)))
+            self._packing = choose_packing(numbers_to_bytes(self._kind, self._distinct), compression)
 
     def _is_repetitive(self) -> bool:
         """Returns whether a dictionary may be the smaller form."""
@@ -167,11 +177,17 @@ class _NumberColumn:
             assert found is not None
             used, _, codes = found
             low, high = int(self._distinct[used[0]]), int(self._distinct[used[-1]])
-            as_dictionary = len(used) * (4 + width) + len(events) * find_unsigned_width(len(used))
-            if as_dictionary < len(events) * find_unsigned_width(high - low):
+            if self._is_dictionary_smaller(len(used), high - low, len(events)):
                 values = numbers_to_bytes(self._kind, self._distinct[used])
-                return encode_dictionary(values, codes, self._compression)
+                return encode_dictionary(values, codes, *self._packing)
         return encode_numbers(numbers, valid, width, self._compression)
+
+    def _is_dictionary_smaller(self, distinct: int, span: int, events: int) -> bool:
+        """Returns whether distinct numbers and codes are smaller than differences of up to ``span``."""
+        width = NUMBER_BYTES[self._kind]
+        if self._compression == "packed":
+            return 8 * distinct * (1 + width) + events * find_bit_width(distinct) < events * find_bit_width(span)
+        return distinct * (4 + width) + events * find_unsigned_width(distinct) < events * find_unsigned_width(span)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         assert self._distinct is not None
@@ -191,7 +207,10 @@ class _ListColumn:
         if lists.null_count == len(lists):
             return None
         elements = lists.flatten()
-        inner = encode_vector(self._elements, elements, "none") or _encode_no_values(self._elements, elements)
+        within: Compression = "packed" if self._compression == "packed" else "none"
+        inner = encode_vector(self._elements, elements, within)
+        if inner is None or not is_readable_alone(inner):
+            inner = encode_vector(self._elements, elements, "none") or _encode_no_values(self._elements, elements)
         valid = lists.is_valid().to_numpy(zero_copy_only=False) if lists.null_count else None
         return encode_list(np.diff(list_offsets(lists).to_numpy()), valid, inner, self._compression)
 

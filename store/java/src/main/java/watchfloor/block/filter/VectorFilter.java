@@ -73,7 +73,7 @@ public final class VectorFilter {
     if (!vector.hasBitmap()) {
       return count;
     }
-    vector.bytes();
+    vector.readNulls();
     for (int i = 0; i < count; i++) {
       int row = rows[i];
       rows[kept] = row;
@@ -202,8 +202,8 @@ public final class VectorFilter {
   }
 
   private int selectPlain(Vector vector, int[] rows, int count) {
-    byte[] bytes = vector.bytes();
     int valid = keepValid(vector, rows, count);
+    byte[] bytes = vector.bytes();
     boolean searched = isSearched(valid, vector.rows());
     if (searched) {
       makeRoom(vector.rows());

@@ -28,7 +28,7 @@ public final class VectorColumn implements StatsColumn {
     this.vector = vector;
     all = vector.form() == Vector.DICTIONARY ? vector.codes() : null;
     if (vector.form() != Vector.DICTIONARY) {
-      vector.bytes(); // reads the bitmap of nulls
+      vector.readNulls();
     }
     return this;
   }

@@ -31,7 +31,7 @@ public final class RowValues {
         vector.numbers(rows, count, numbers);
         break;
       default:
-        vector.bytes(); // reads the bitmap of nulls
+        vector.readNulls();
     }
   }
 

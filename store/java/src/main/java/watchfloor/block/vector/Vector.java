@@ -11,12 +11,19 @@ import watchfloor.iterators.filter.ValueBounds;
  * request for all values widens them to ints or longs, once; a request for some rows reads only these. A damaged vector
  * causes an IllegalStateException that says what is wrong. Parts that are not requested are not checked.
  *
- * <p>The payload after the header ({@link VectorHeader}), little-endian: <pre>
+ * <p>The payload after the header ({@link VectorHeader}), little-endian, in version 1: <pre>
  * dictionary: u32 k | k × u32 lengths | k values, ascending | rows × code, k for null
  * plain:      [bitmap] | rows × u32 lengths | values
  * numbers:    [bitmap] | u64 base | rows × d, a value is base + d
  *        or:  u64 first | i64 step | rows × d, a value is the one before + step + d
  * list:       [bitmap] | rows × lengths | a vector of all elements, not compressed
+ * </pre>
+ * and in version 2, which is never compressed as a whole, so that any row is read alone: <pre>
+ * dictionary: u32 k | k values ({@link ValueSection}), ascending | packed codes ({@link PackedBits})
+ * plain:      [bitmap] | values
+ * numbers:    [bitmap] | u64 base | packed d
+ *        or:  i64 step | the value of each 128th row as u64 | packed d
+ * list:       [bitmap] | packed lengths | a vector of all elements
  * </pre>
  * A bitmap has bit {@code i & 7} of byte {@code i >> 3} set if value i is not null.
  */
@@ -26,8 +33,6 @@ public final class Vector {
   public static final int NUMBERS = 3;
   public static final int LIST = 4;
 
-  /** If fewer values than this fraction (1 / SPARSE) are wanted, lengths between them are only added up. */
-  private static final int SPARSE = 4;
   private static final byte[] EMPTY = new byte[0];
 
   private final String name;
@@ -39,11 +44,8 @@ public final class Vector {
   private int bitmapAt;
   private int dataAt;
   private int entries;
-  private int lengthsAt;
-  private int values;
-  private int valuesFrom;
-  private int valuesTo;
-  private boolean summed;
+  private final ValueSection values;
+  /** The starts of lists. */
   private int[] starts = new int[0];
   private boolean widened;
   private int[] codes = new int[0];
@@ -54,6 +56,7 @@ public final class Vector {
   public Vector(String name) {
     this.name = name;
     header = new VectorHeader(name);
+    values = new ValueSection(header, this::isValid);
   }
 
   /** Begins to read a vector that fills an array. The array must not change. Returns this. */
@@ -91,10 +94,15 @@ public final class Vector {
     return header.bounds();
   }
 
-  /** Returns the array into which {@link #start} points. */
+  /** Returns the array into which {@link #start} points. Reads all values of a dictionary or a plain vector. */
   public byte[] bytes() {
     decode();
-    return plain;
+    return header.form == DICTIONARY || header.form == PLAIN ? values.bytes() : plain;
+  }
+
+  /** Reads the bitmap of nulls, so that {@link #isValid} can tell. */
+  public void readNulls() {
+    decode();
   }
 
   /** Returns the number of distinct values of a dictionary, which is also the code of null. */
@@ -108,42 +116,25 @@ public final class Vector {
    * values of a plain vector (positions in {@link #bytes}), or lists (positions in {@link #elements}).
    */
   public int start(int i) {
-    if (!summed) {
-      sum();
-    }
-    return starts[i];
+    decode();
+    return header.form == LIST ? starts[i] : values.start(i);
   }
 
   /**
-   * Finds the starts and the ends of the first {@code count} of some values.
+   * Finds the starts and the ends of the first {@code count} of some values, and returns the array in which they lie until
+   * the next call.
    *
    * @param some entries of a dictionary or rows of a plain vector, ascending
    */
-  public void spans(int[] some, int count, int[] from, int[] to) {
+  public byte[] spans(int[] some, int count, int[] from, int[] to) {
     decode();
-    if (summed || count > values / SPARSE) {
-      for (int i = 0; i < count; i++) {
-        from[i] = start(some[i]);
-        to[i] = start(some[i] + 1);
-      }
-      return;
-    }
-    int next = 0;
-    long at = valuesFrom;
-    for (int i = 0; i < count; i++) {
-      int lengths = lengthsAt + next * Integer.BYTES;
-      long begin = at + LittleEndian.sum(plain, lengths, some[i] - next);
-      at = begin + LittleEndian.sum(plain, lengthsAt + some[i] * Integer.BYTES, 1);
-      if (at > valuesTo) {
-        throw bad("value " + some[i] + " ends behind the payload");
-      }
-      if (at != begin && !isValid(some[i])) {
+    byte[] bytes = values.spans(some, count, from, to);
+    for (int i = 0; header.hasNulls() && i < count; i++) {
+      if (to[i] != from[i] && !isValid(some[i])) {
         throw bad("null has a length, in row " + some[i]);
       }
-      from[i] = (int) begin;
-      to[i] = (int) at;
-      next = some[i] + 1;
     }
+    return bytes;
   }
 
   /** Returns whether a bitmap marks nulls. */
@@ -173,7 +164,11 @@ public final class Vector {
       if (codes.length < header.rows) {
         codes = new int[header.rows];
       }
-      LittleEndian.getAll(plain, dataAt, header.width, header.rows, codes);
+      if (header.isPacked()) {
+        PackedBits.getRange(plain, dataAt, header.width, 0, header.rows, codes);
+      } else {
+        LittleEndian.getAll(plain, dataAt, header.width, header.rows, codes);
+      }
       checkCodes(codes, header.rows);
       widened = true;
     }
@@ -183,7 +178,11 @@ public final class Vector {
   /** Reads the codes of the first {@code count} of some rows. */
   public void codes(int[] some, int count, int[] into) {
     decode();
-    LittleEndian.getSome(plain, dataAt, header.width, some, count, into);
+    if (header.isPacked()) {
+      PackedBits.getSome(plain, dataAt, header.width, some, count, into);
+    } else {
+      LittleEndian.getSome(plain, dataAt, header.width, some, count, into);
+    }
     checkCodes(into, count);
   }
 
@@ -214,7 +213,7 @@ public final class Vector {
   /** Reads the numbers of the first {@code count} of some rows, as in {@link #numbers()}. */
   public void numbers(int[] some, int count, long[] into) {
     decode();
-    if (header.transform == VectorHeader.BASE) {
+    if (header.isPacked() || header.transform == VectorHeader.BASE) {
       NumberPayload.getSome(header, plain, dataAt, some, count, into);
     } else {
       long[] all = numbers();
@@ -263,19 +262,35 @@ public final class Vector {
         decodeDictionary(bytes, at, end);
         break;
       case PLAIN:
-        beginValues(at, header.rows, skip(at, (long) header.rows * Integer.BYTES, end, "lengths"), end);
+        decodePlain(bytes, at, end);
         break;
       case NUMBERS:
-        dataAt = skip(at, header.transform == VectorHeader.BASE ? Long.BYTES : 2 * Long.BYTES, end, "base");
-        int numbersTo = skip(dataAt, (long) header.rows * header.width, end, "numbers");
-        if (numbersTo != end) {
-          throw bad("the payload is " + (end - numbersTo) + " bytes too long");
-        }
+        decodeNumbers(at, end);
         break;
       default:
         decodeList(bytes, at, end);
     }
     plain = bytes;
+  }
+
+  private void decodePlain(byte[] bytes, int at, int end) {
+    if (header.isPacked()) {
+      checkEnd(values.beginPacked(bytes, at, end, header.rows), end);
+    } else {
+      values.begin(bytes, at, header.rows, skip(at, (long) header.rows * Integer.BYTES, end, "lengths"), end);
+    }
+  }
+
+  private void decodeNumbers(int at, int end) {
+    boolean single = header.isPacked() || header.transform == VectorHeader.BASE;
+    dataAt = skip(at, single ? Long.BYTES : 2 * Long.BYTES, end, "base");
+    checkEnd(skip(dataAt, NumberPayload.length(header), end, "numbers"), end);
+  }
+
+  private void checkEnd(int at, int end) {
+    if (at != end) {
+      throw bad("the payload is " + (end - at) + " bytes too long");
+    }
   }
 
   /** Returns the end of a part. Throws an IllegalStateException if it is after the payload's end. */
@@ -289,46 +304,18 @@ public final class Vector {
   private void decodeDictionary(byte[] bytes, int at, int end) {
     int lengths = skip(at, Integer.BYTES, end, "number of entries");
     entries = LittleEndian.getInt(bytes, at);
-    if (entries < 0 || entries > (end - lengths) / Integer.BYTES) {
-      throw bad("the payload ends within the lengths of its entries");
+    if (entries < 0 || entries > VectorHeader.MAX_ROWS) {
+      throw bad("has " + Integer.toUnsignedString(entries) + " entries, more than " + VectorHeader.MAX_ROWS);
     }
-    int from = lengths + entries * Integer.BYTES;
+    if (header.isPacked()) {
+      dataAt = values.beginPacked(bytes, lengths, end, entries);
+      checkEnd(skip(dataAt, PackedBits.length(header.rows, header.width), end, "codes"), end);
+      return;
+    }
+    int from = skip(lengths, (long) entries * Integer.BYTES, end, "lengths of its entries");
     skip(from, (long) header.rows * header.width, end, "codes");
     dataAt = end - header.rows * header.width;
-    beginValues(lengths, entries, from, dataAt);
-  }
-
-  /** Notes that {@code count} values are in [from, to). Their lengths are not read yet. */
-  private void beginValues(int lengths, int count, int from, int to) {
-    lengthsAt = lengths;
-    values = count;
-    valuesFrom = from;
-    valuesTo = to;
-    summed = false;
-  }
-
-  /** Computes the starts of all values from their lengths. */
-  private void sum() {
-    int[] into = room(values + 1);
-    byte[] bytes = plain;
-    boolean nulls = hasBitmap();
-    int at = valuesFrom;
-    for (int i = 0; i < values; i++) {
-      into[i] = at;
-      int length = LittleEndian.getInt(bytes, lengthsAt + i * Integer.BYTES);
-      if (length < 0 || length > valuesTo - at) {
-        throw bad("value " + i + " is longer than what is left of the payload");
-      }
-      if (nulls && length != 0 && !isValid(i)) {
-        throw bad("null has a length, in row " + i);
-      }
-      at += length;
-    }
-    if (at != valuesTo) {
-      throw bad("the payload is " + (valuesTo - at) + " bytes too long");
-    }
-    into[values] = at;
-    summed = true;
+    values.begin(bytes, lengths, entries, from, dataAt);
   }
 
   private int[] room(int count) {
@@ -339,23 +326,27 @@ public final class Vector {
   }
 
   private void decodeList(byte[] bytes, int at, int end) {
-    int inner = skip(at, (long) header.rows * header.width, end, "lengths");
+    long length = header.isPacked() ? PackedBits.length(header.rows, header.width) : (long) header.rows * header.width;
+    int inner = skip(at, length, end, "lengths");
     int[] into = room(header.rows + 1);
-    LittleEndian.getAll(bytes, at, header.width, header.rows, into);
+    if (header.isPacked()) {
+      PackedBits.getRange(bytes, at, header.width, 0, header.rows, into);
+    } else {
+      LittleEndian.getAll(bytes, at, header.width, header.rows, into);
+    }
     int total = 0;
     for (int i = 0; i < header.rows; i++) {
-      int length = into[i];
+      int elementsOf = into[i];
       into[i] = total;
-      if (length < 0 || length > VectorHeader.MAX_ROWS - total) {
+      if (elementsOf < 0 || elementsOf > VectorHeader.MAX_ROWS - total) {
         throw bad("the lists have more than " + VectorHeader.MAX_ROWS + " elements");
       }
-      if (length != 0 && !isValid(bytes, i)) {
+      if (elementsOf != 0 && !isValid(bytes, i)) {
         throw bad("null has a length, in row " + i);
       }
-      total += length;
+      total += elementsOf;
     }
     into[header.rows] = total;
-    summed = true;
     if (elements == null) {
       elements = new Vector("elements of " + name);
     }
@@ -372,10 +363,9 @@ public final class Vector {
   public int firstEntry(Test test) {
     int low = 0;
     int high = entries();
-    start(0);
     while (low < high) {
       int middle = (low + high) >>> 1;
-      if (test.holds(plain, starts[middle], starts[middle + 1])) {
+      if (values.holds(middle, test)) {
         high = middle;
       } else {
         low = middle + 1;
@@ -388,7 +378,8 @@ public final class Vector {
   public int entry(byte[] value) {
     int found = firstEntry((bytes, from, to) -> Arrays.compareUnsigned(bytes, from, to, value, 0, value.length) >= 0);
     boolean same =
-        found < entries && Arrays.equals(plain, starts[found], starts[found + 1], value, 0, value.length);
+        found < entries
+            && values.holds(found, (bytes, from, to) -> Arrays.equals(bytes, from, to, value, 0, value.length));
     return same ? found : -1;
   }
 

@@ -9,13 +9,15 @@ import watchfloor.iterators.filter.ValueBounds;
  *
  * <p>Little-endian: <pre>
  *  0 u8 magic | 1 u8 version | 2 u8 form | 3 u8 codec | 4 u8 flags | 5 u8 bytes of a value (numbers; else 0)
- *  6 u8 width of codes, differences or lengths | 7 u8 transform (numbers) | 8 u32 rows | 12 u32 length of the payload
+ *  6 u8 width of codes, differences or lengths (version 1: bytes, 2: bits) | 7 u8 transform (numbers) | 8 u32 rows | 12 u32 length of the payload
  * 16 u32 CRC-32 of all other bytes | 20 u16, 22 u16 lengths of the bounds | 24 minimum, maximum, payload as stored
  * </pre>
  */
 final class VectorHeader {
   static final int MAGIC = 0xB7;
   static final int VERSION = 1;
+  /** The version whose payloads are packed, so that any row is read alone. */
+  static final int PACKED = 2;
   static final int SIZE = 24;
   static final int CRC_AT = 16;
   /** Flag: nulls are marked in a bitmap. */
@@ -38,6 +40,7 @@ final class VectorHeader {
   private final ValueBounds bounds = new ValueBounds();
   private int flags;
 
+  int version;
   int form;
   int codec;
   int valueBytes;
@@ -70,8 +73,9 @@ final class VectorHeader {
     if ((bytes[from] & 0xFF) != MAGIC) {
       throw bad("does not begin as one: " + (bytes[from] & 0xFF));
     }
-    if (bytes[from + 1] != VERSION) {
-      throw bad("version " + (bytes[from + 1] & 0xFF) + " is not known");
+    version = bytes[from + 1] & 0xFF;
+    if (version != VERSION && version != PACKED) {
+      throw bad("version " + version + " is not known");
     }
     crc.reset();
     crc.update(bytes, from, CRC_AT);
@@ -118,8 +122,10 @@ final class VectorHeader {
     if (codec == Codec.NONE && storedTo - payloadFrom != plainLength) {
       throw bad("payload has " + (storedTo - payloadFrom) + " bytes, not " + plainLength);
     }
-    boolean knownWidth = width == 1 || width == 2 || width == 4 || (width == 8 && form == Vector.NUMBERS);
-    if (form != Vector.PLAIN && !knownWidth) {
+    if (isPacked() && codec != Codec.NONE) {
+      throw bad("a packed payload is compressed");
+    }
+    if (form != Vector.PLAIN && !isKnownWidth()) {
       throw bad("width " + width + " does not fit form " + form);
     }
     if (form == Vector.NUMBERS) {
@@ -136,6 +142,18 @@ final class VectorHeader {
     if (form == Vector.DICTIONARY && hasNulls()) {
       throw bad("a dictionary has no bitmap of nulls");
     }
+  }
+
+  /** Returns whether numbers of the payload have a width in bits, so that any row is read alone. */
+  boolean isPacked() {
+    return version == PACKED;
+  }
+
+  private boolean isKnownWidth() {
+    if (isPacked()) {
+      return form == Vector.NUMBERS ? PackedBits.isWidth(width) : width >= 0 && width < Integer.SIZE;
+    }
+    return width == 1 || width == 2 || width == 4 || (width == 8 && form == Vector.NUMBERS);
   }
 
   /** Decompresses the payload into a buffer, or into a larger one if it does not fit, and returns that buffer. */

@@ -112,7 +112,7 @@ public final class VectorWriter {
     if (!vector.hasBitmap()) {
       return count;
     }
-    vector.bytes();
+    vector.readNulls();
     int at = claim((count + 7) / 8);
     Arrays.fill(bytes, at, size, (byte) 0);
     int valid = 0;
@@ -201,8 +201,7 @@ public final class VectorWriter {
       froms = new int[count];
       tos = new int[count];
     }
-    vector.spans(some, count, froms, tos);
-    byte[] from = vector.bytes();
+    byte[] from = vector.spans(some, count, froms, tos);
     long length = 0;
     for (int i = 0; i < count; i++) {
       length += tos[i] - froms[i];

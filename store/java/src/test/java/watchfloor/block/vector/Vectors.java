@@ -72,7 +72,7 @@ public final class Vectors {
     return vector(form, codec, nulls, values.size(), bounds, payload.array());
   }
 
-  private static long number(byte[] value) {
+  static long number(byte[] value) {
     long number = 0;
     for (byte b : value == null ? new byte[0] : value) {
       number = number << 8 | b & 0xFF;
@@ -132,6 +132,24 @@ public final class Vectors {
 
   /** How a payload is written: the form's number, and the parameters that only some forms have (else 0). */
   private record Form(int number, int valueBytes, int width, int transform) {}
+
+  /** Returns a vector of version 2 with a payload, which begins with the bitmap of nulls if there are any. */
+  static byte[] packed(int form, int valueBytes, int width, int transform, List<?> values, byte[] payload) {
+    List<byte[]> all = new ArrayList<>();
+    for (Object value : values) {
+      if (value instanceof List) {
+        ((List<?>) value).forEach(element -> all.add((byte[]) element));
+      } else {
+        all.add((byte[]) value);
+      }
+    }
+    Form whole = new Form(form, valueBytes, width, transform);
+    int nulls = form == Vector.DICTIONARY ? 0 : nulls(values);
+    byte[] plain = form == Vector.DICTIONARY ? payload : join(bitmap(values), payload);
+    byte[] vector = vector(whole, Codec.NONE, nulls, values.size(), bounds(all), plain);
+    vector[1] = VectorHeader.PACKED;
+    return seal(vector);
+  }
 
   private static byte[] vector(Form form, int codec, int nulls, int rows, byte[][] bounds, byte[] plain) {
     byte[] min = bounds == null ? new byte[0] : Arrays.copyOf(bounds[0], Math.min(64, bounds[0].length));

@@ -1,0 +1,79 @@
+"""The values of a packed dictionary or plain vector: bytes of any length, of which any is read alone.
+
+They are written as: u8 kind (0 as they are, 1 compressed by symbols), u8 width of a length, u32 length of all values as
+stored, the table of the symbols if there is one, for each 32nd value its start (u32), the packed lengths, the values.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pyarrow as pa
+
+from .packed_bits import find_bit_width, pack_bits
+from .symbols import CompressedStrings, StringCompressor, can_compress, decompress, read_table
+from .vector_header import U32, PayloadReader, make_damage_error
+
+_HEADER = struct.Struct("<BBI")
+_RAW, _SYMBOLS = 0, 1
+_ANCHORED = 32
+_FEWEST_BYTES = 1024
+"""Values of fewer bytes in all are stored as they are: a table takes about as much."""
+_WORTH = 0.9
+"""Compressed values are stored if they, with their table, have at most this share of the bytes."""
+
+
+def split_bytes(values: pa.BinaryArray) -> tuple[np.ndarray, bytes]:
+    """Returns the lengths and the concatenated bytes of values without nulls."""
+    if not len(values):
+        return np.empty(0, U32), b""
+    offsets = np.frombuffer(values.buffers()[1], np.int32, len(values) + 1, values.offset * 4)
+    data = values.buffers()[2]
+    first, last = int(offsets[0]), int(offsets[-1])
+    return np.diff(offsets).astype(U32), memoryview(data)[first:last].tobytes() if data is not None else b""
+
+
+def encode_values(lengths: np.ndarray, data: bytes, compressor: StringCompressor | None = None) -> list[bytes]:
+    """Returns values one after the other as parts of a payload.
+
+    ``compressor`` is one that was made for such values; None makes one for these.
+    """
+    if len(data) >= _FEWEST_BYTES and can_compress():
+        compressed = (compressor or StringCompressor(data, lengths)).compress(data, lengths)
+        if len(compressed.table) + len(compressed.data) <= _WORTH * len(data):
+            return _write_values(_SYMBOLS, compressed)
+    return _write_values(_RAW, CompressedStrings(b"", lengths.astype(np.int64), data))
+
+
+def _write_values(kind: int, values: CompressedStrings) -> list[bytes]:
+    lengths = values.lengths
+    width = find_bit_width(int(lengths.max()) if len(lengths) else 0)
+    starts = (np.cumsum(lengths) - lengths)[::_ANCHORED].astype(U32)
+    head = _HEADER.pack(kind, width, len(values.data))
+    return [head, values.table, starts.tobytes(), pack_bits(lengths, width), values.data]
+
+
+def decode_values(payload: PayloadReader, count: int) -> tuple[np.ndarray, memoryview]:
+    """Returns the lengths and the bytes of ``count`` values. Raises ``StoreError`` if they are damaged."""
+    kind, width, size = _HEADER.unpack(payload.take(_HEADER.size))
+    if kind not in (_RAW, _SYMBOLS) or width > 30:
+        raise make_damage_error(f"values of kind {kind} with lengths of {width} bits")
+    table = None
+    if kind == _SYMBOLS:
+        table = read_table(payload.peek())
+        if table is None:
+            raise make_damage_error("its symbols are damaged")
+        payload.take(table[2])
+    starts = payload.array(U32, -(-count // _ANCHORED))
+    lengths = payload.packed(count, width).astype(np.int64)
+    data = payload.take(size)
+    ends = np.cumsum(lengths)
+    if (int(ends[-1]) if count else 0) != size or (starts != (ends - lengths)[::_ANCHORED]).any():
+        raise make_damage_error(f"the lengths of its values do not add up to {size}")
+    if table is None:
+        return lengths, data
+    decoded = decompress(table, lengths, data)
+    if decoded is None:
+        raise make_damage_error("a value has a code without a symbol")
+    return decoded[0], memoryview(decoded[1])
