@@ -46,7 +46,7 @@ from .vector_header import (
 Compression = Codec | Literal["packed"]
 
 CODEC: Compression = "packed"
-"""How newly written blocks are compressed (``docs/decisions/0014-any-row-alone.md``)."""
+"""How newly written blocks are compressed (``docs/decisions/blocks/0017-any-row-alone.md``)."""
 _ANCHORED = 128
 """In packed differences each of so many numbers is written down whole."""
 

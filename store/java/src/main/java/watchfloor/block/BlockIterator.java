@@ -42,6 +42,8 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private int most;
   private int[] slots;
   private boolean[] wanted;
+  /** Whether the block before had events that match. */
+  private boolean isMatchExpected;
   private final VectorWriter answer = new VectorWriter();
 
   @Override
@@ -52,6 +54,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     sets = ValueSets.load(options);
     block = new Block();
     matching = BlockRows.of(options, block);
+    isMatchExpected = matching.takesAll();
     most = EventOptions.most(options);
     String[] columns = EventOptions.columns(options);
     slots = Arrays.stream(columns).mapToInt(block::slot).toArray();
@@ -89,19 +92,20 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     if (!matching.mayMatch(block) || !block.open()) {
       return false;
     }
+    if (isMatchExpected) {
+      // All cells in one pass: the filter's first would need another one for the cells before them.
+      readWanted();
+    }
     int all = block.rows();
     int count = all;
     if (!matching.takesAll() || most < all) {
       count = Math.min(matching.select(block), most);
     }
+    isMatchExpected = count > 0;
     if (count == 0) {
       return false;
     }
-    for (int slot : block.slotsInOrder()) {
-      if (wanted[slot]) {
-        block.stored(slot);
-      }
-    }
+    readWanted();
     answer.clear();
     for (int place = 0; place < slots.length; place++) {
       byte[] stored = block.stored(slots[place]);
@@ -121,6 +125,15 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     }
     topValue = new Value(answer.toByteArray(), false);
     return true;
+  }
+
+  /** Reads the cells of the requested fields, in their order. */
+  private void readWanted() throws IOException {
+    for (int slot : block.slotsInOrder()) {
+      if (wanted[slot]) {
+        block.stored(slot);
+      }
+    }
   }
 
   @Override

@@ -11,7 +11,9 @@ final class BlockRows {
   /** Null if all events match. */
   private final BlockFilter filter;
 
-  private int[] all = new int[0];
+  /** The numbers from 0 on, for all scans: most read a few blocks. */
+  private static volatile int[] all = new int[0];
+
   private int[] rows = new int[0];
 
   private BlockRows(BlockFilter filter) {
@@ -37,13 +39,22 @@ final class BlockRows {
   /** Selects the rows of a block, which is open, and returns their number. */
   int select(Block block) throws IOException {
     int count = block.rows();
-    if (all.length < count) {
-      all = new int[count];
-      Arrays.setAll(all, i -> i);
+    if (rows.length < count) {
       rows = new int[count];
     }
-    System.arraycopy(all, 0, rows, 0, count);
+    System.arraycopy(allRows(count), 0, rows, 0, count);
     return filter == null ? count : filter.select(block, rows, count);
+  }
+
+  /** Returns an array with the numbers from 0 to {@code count} - 1, and maybe more, which nobody changes. */
+  private static int[] allRows(int count) {
+    int[] known = all;
+    if (known.length < count) {
+      known = new int[count];
+      Arrays.setAll(known, i -> i);
+      all = known;
+    }
+    return known;
   }
 
   /** Returns the selected rows, which are ascending; the caller may narrow them in place. */
