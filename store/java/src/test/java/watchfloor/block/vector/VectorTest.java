@@ -8,12 +8,10 @@ import static watchfloor.iterators.Programs.number;
 import static watchfloor.iterators.Programs.text;
 import static watchfloor.iterators.Programs.u16;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import watchfloor.iterators.BigEndian;
@@ -22,85 +20,8 @@ import watchfloor.iterators.filter.ValueBounds;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.Verdict;
 
-class VectorTest {
+class VectorTest extends VectorReading {
   private static final int[] CODECS = {Codec.NONE, Codec.ZSTD, Codec.LZ4};
-
-  private final Random random = new Random(7);
-  /** One for all, as its buffers are used again. */
-  private final Vector vector = new Vector("field");
-  private final VectorWriter writer = new VectorWriter();
-
-  private List<byte[]> strings(int rows, int distinct, boolean nulls) {
-    List<byte[]> out = new ArrayList<>();
-    for (int i = 0; i < rows; i++) {
-      int value = random.nextInt(distinct);
-      out.add(nulls && random.nextInt(4) == 0 ? null : text(value == 0 ? "" : "v" + value));
-    }
-    return out;
-  }
-
-  private List<byte[]> draw(int rows, int valueBytes, long base, long range, boolean nulls) {
-    List<byte[]> out = new ArrayList<>();
-    for (int i = 0; i < rows; i++) {
-      long value = base + (range == 0 ? random.nextLong() : (long) (random.nextDouble() * range));
-      byte[] bytes = Arrays.copyOfRange(ByteBuffer.allocate(8).putLong(value).array(), 8 - valueBytes, 8);
-      out.add(nulls && random.nextInt(4) == 0 ? null : bytes);
-    }
-    return out;
-  }
-
-  private static <T> List<T> pick(List<T> values, int[] rows) {
-    List<T> out = new ArrayList<>();
-    for (int row : rows) {
-      out.add(values.get(row));
-    }
-    return out;
-  }
-
-  private int[] someRows(int rows) {
-    int one = 1 + random.nextInt(20);
-    return IntStream.range(0, rows).filter(i -> random.nextInt(one) == 0).toArray();
-  }
-
-  /** The vector in an answer with these rows; null if it was left out. */
-  private Vector subset(Vector of, int[] rows) {
-    writer.clear();
-    writer.put(3, of, rows, rows.length);
-    byte[] answer = writer.toByteArray();
-    if (answer.length == 0) {
-      return null;
-    }
-    assertEquals(3, BigEndian.getUnsignedShort(answer, 0));
-    assertEquals(answer.length - 6, BigEndian.getInt(answer, 2));
-    return new Vector("subset").wrap(Arrays.copyOfRange(answer, 6, answer.length));
-  }
-
-  private void assertReads(List<byte[]> values, byte[] stored) {
-    assertEquals(Vectors.show(values), Vectors.show(Vectors.values(vector.wrap(stored))));
-    for (int i = 0; i < 2; i++) {
-      int[] rows = someRows(values.size());
-      List<byte[]> picked = pick(values, rows);
-      // Once of a vector that has been read as a whole, and once of one that has not.
-      Vector subset = subset(i == 0 ? vector : vector.wrap(stored), rows);
-      if (subset == null) {
-        assertTrue(picked.stream().allMatch(value -> value == null));
-      } else {
-        assertEquals(Vectors.show(picked), Vectors.show(Vectors.values(subset)));
-      }
-    }
-  }
-
-  private void assertReadsLists(List<List<byte[]>> lists, byte[] stored) {
-    assertEquals(Vectors.showLists(lists), Vectors.showLists(Vectors.lists(vector.wrap(stored))));
-    int[] rows = someRows(lists.size());
-    Vector subset = subset(random.nextBoolean() ? vector : vector.wrap(stored), rows);
-    List<List<byte[]>> picked = pick(lists, rows);
-    if (subset == null) {
-      assertTrue(picked.stream().allMatch(list -> list == null));
-    } else {
-      assertEquals(Vectors.showLists(picked), Vectors.showLists(Vectors.lists(subset)));
-    }
-  }
 
   @Test
   void dictionariesAndPlainVectors() {
@@ -119,72 +40,6 @@ class VectorTest {
         }
       }
     }
-  }
-
-  @Test
-  void packedDictionariesAndPlainVectors() {
-    for (boolean symbols : new boolean[] {false, true}) {
-      for (boolean nulls : new boolean[] {false, true}) {
-        for (int distinct : new int[] {1, 3, 255, 2000}) {
-          for (int rows : new int[] {1, 7, 33, 1500}) {
-            List<byte[]> values = strings(rows, distinct, nulls);
-            assertReads(values, PackedVectors.plain(symbols, distinct % 4, values));
-            assertReads(values, PackedVectors.dictionary(symbols, distinct % 5, values));
-          }
-        }
-      }
-    }
-  }
-
-  @Test
-  void packedNumbers() {
-    for (int rows : new int[] {1, 9, 127, 128, 129, 2000}) {
-      for (boolean nulls : new boolean[] {false, true}) {
-        assertReadsPacked(1, draw(rows, 1, 0, 256, nulls), nulls);
-        assertReadsPacked(2, draw(rows, 2, 400, 200, nulls), nulls);
-        assertReadsPacked(8, draw(rows, 8, (1L << 63) - 100, 255, nulls), nulls);
-        assertReadsPacked(8, draw(rows, 8, Tables.NOW, 1L << 40, nulls), nulls);
-        assertReadsPacked(8, draw(rows, 8, 0, 0, nulls), nulls);
-        assertReadsPacked(8, new ArrayList<>(Collections.nCopies(rows, number(-3))), false);
-      }
-    }
-  }
-
-  private void assertReadsPacked(int valueBytes, List<byte[]> values, boolean nulls) {
-    assertReads(values, PackedVectors.numbers(valueBytes, random.nextInt(3), values));
-    if (!nulls) {
-      assertReads(values, PackedVectors.differences(valueBytes, random.nextInt(3), values));
-    }
-  }
-
-  @Test
-  void packedLists() {
-    for (int rows : new int[] {1, 10, 500}) {
-      List<List<byte[]>> texts = new ArrayList<>();
-      for (int i = 0; i < rows; i++) {
-        texts.add(random.nextInt(4) == 0 ? null : strings(random.nextInt(5), 9, true));
-      }
-      List<byte[]> inner = Vectors.elements(texts);
-      assertReadsLists(texts, PackedVectors.list(0, texts, PackedVectors.dictionary(true, 1, inner)));
-      assertReadsLists(texts, PackedVectors.list(3, texts, Vectors.plain(Codec.NONE, inner)));
-    }
-  }
-
-  /** Strings that have much in common take less, any of them is read alone, and so does any byte. */
-  @Test
-  void symbols() {
-    List<byte[]> values = new ArrayList<>();
-    for (int i = 0; i < 3000; i++) {
-      values.add(text("https://www.example.com/path/" + random.nextInt(400) + "/index.html"));
-    }
-    byte[] any = new byte[256];
-    for (int i = 0; i < any.length; i++) {
-      any[i] = (byte) i;
-    }
-    values.set(7, any);
-    byte[] stored = PackedVectors.plain(true, 0, values);
-    assertTrue(stored.length * 2 < PackedVectors.plain(false, 0, values).length);
-    assertReads(values, stored);
   }
 
   @Test
