@@ -81,8 +81,13 @@ class EventScan:
     newest first over all shards. Otherwise the ranges are looked up in any order, by ``requests`` simultaneous requests
     as in ``EntryScan``.
 
-    The first batch has at most ``first_rows`` rows and is handed over as soon as possible; later batches have at most
-    ``batch_rows``. If a row of the table is a block of events, these numbers count blocks.
+    The first batch has at most ``first_rows`` rows of the table and is handed over as soon as possible; later batches
+    are handed over when they have ``batch_rows`` events. If a row of the table is a block of events, ``first_rows``
+    counts blocks.
+
+    An ordered scan asks a server for ``first_rows`` rows of the table, then for more with each request, but at most for
+    ``request_rows`` (None: ``batch_rows``). With a ``limit`` only about that number of newest events is wanted: batches
+    and requests are no larger than that needs, and no shard is read ahead of what the limit is likely to need.
     """
 
     stream: str
@@ -94,3 +99,5 @@ class EventScan:
     ordered: bool = True
     requests: int = MANY_REQUESTS
     server: ServerOptions = ServerOptions()
+    request_rows: int | None = None
+    limit: int | None = None

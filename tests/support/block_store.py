@@ -112,7 +112,14 @@ class BlockStore:
         size, start = request.first_rows, 0
         while start < len(answers):
             batch = pa.concat_batches(answers[start : start + size])
-            start, size = start + size, request.batch_rows
+            start += size
+            # The bridge counts the events of later batches, not their blocks.
+            size, events = 1, 0
+            for answer in answers[start:]:
+                events += len(answer)
+                if events >= request.batch_rows:
+                    break
+                size += 1
             # As the bridge: it mostly knows which row comes next.
             told = ordered and start < len(answers) and start % 3 > 0
             yield batch.replace_schema_metadata({NEXT_ROW: answers[start].column(0)[0].as_py().hex()} if told else None)

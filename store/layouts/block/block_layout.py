@@ -70,9 +70,11 @@ FIRST_BLOCKS = 2
 FEW_ROWS = 1000
 """Few blocks are read first if a request's ``first_rows`` is at most this, because one block may have thousands."""
 BATCH_BLOCKS = 8
-"""Number of blocks in a batch of a scan."""
+"""Number of blocks in the first batch of a scan whose first rows are many."""
+BATCH_EVENTS = 4096
+"""Number of events in a later batch of a scan. Each batch costs some milliseconds, however few events it has."""
 FETCH_BLOCKS = 64
-"""Largest number of blocks that are looked up at once."""
+"""Largest number of blocks that are looked up at once, or that one request of a scan reads."""
 
 REQUEST_BLOCKS = 4
 """Number of blocks in one request of a look-up."""
@@ -121,6 +123,8 @@ class BlockLayout(AnsweringLayout):
     def fetch_events(
         self, reader: Reader, source: Source, hits: pa.Array, request: ReadRequest
     ) -> Iterator[pa.RecordBatch]:
+        if not len(hits):
+            return
         blocks = _BlockReader(reader, source, request)
         runs = EventMerger()
         with closing(_look_up_blocks(blocks, hits, request.limit)) as found:
@@ -208,7 +212,7 @@ class _BlockReader:
     """Reads requested events of blocks, by one view of the blocks, and checks that the view is still right."""
 
     def __init__(self, reader: Reader, source: Source, request: ReadRequest) -> None:
-        self._reader, self._source, self._columns, self._limit = reader, source, request.columns, request.limit
+        self._reader, self._source, self._limit = reader, source, request.limit
         few = request.first_rows <= FEW_ROWS
         self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
         self._view = find_view(reader, source)
@@ -216,10 +220,12 @@ class _BlockReader:
         self._program = _compile_within(source, request.since, request.until, request.where)
         self._sets = list_sets(request.where)
         self._most_requests = _bound_requests(request.where)
-        fields = [OFFSET_FIELD, *(source.find_field(name) for name in request.columns if name != time)]
+        self._fields = [source.find_field(name) for name in request.columns]
+        stored = [OFFSET_FIELD, *(f for f in self._fields if f.name != time)]
         self._bridge_types = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
-            f.name: bridge_type(f) for f in fields
+            f.name: bridge_type(f) for f in stored
         }
+        self._schema = make_event_schema(source, request.columns)
 
     def begin_read(self, ranges: Ranges, ordered: bool) -> Batches:
         """Begins to read the events of blocks; ``_add_typed`` says which columns the batches have."""
@@ -229,10 +235,12 @@ class _BlockReader:
             ranges,
             self._bridge_types,
             self.first_scanned if ordered else FETCH_BLOCKS,
-            BATCH_BLOCKS if ordered else FETCH_BLOCKS,
+            BATCH_EVENTS if ordered else MANY_EVENTS,
             ordered,
             max(1, min(self._most_requests, len(ranges) // REQUEST_BLOCKS)),
             ServerOptions(self._program, self._source.time_field, self._limit, self._sets),
+            request_rows=FETCH_BLOCKS,
+            limit=self._limit if ordered else None,
         )
         return self._reader.begin_events(request)
 
@@ -245,7 +253,24 @@ class _BlockReader:
 
     def add_seen(self, runs: EventMerger, events: pa.RecordBatch) -> None:
         """Adds the events whose blocks the view sees to ``runs``."""
-        _add_typed(runs, _select_seen(self._view, events), self._source, self._columns)
+        self._add_typed(runs, _select_seen(self._view, events))
+
+    def _add_typed(self, runs: EventMerger, events: pa.RecordBatch) -> None:
+        """Adds events, if there are any, to ``runs`` as a batch by ``make_event_schema``.
+
+        ``events`` come from the bridge with these columns: the block's row, which is null except at its first event,
+        the time, FILE, OFFSET, and those of the request that are not the time.
+        """
+        if not len(events):
+            return
+        times, stored = events.column(1), iter(events.columns[4:])
+        time = self._source.time_field
+        decoded = [times if f.name == time else to_arrow_type(f, next(stored)) for f in self._fields]
+        micros = times.cast(pa.int64()).to_numpy()
+        hashes = _compute_hashes(events.column(2), events.column(3))
+        keys = to_binary_array(event_keys(micros, hashes))
+        run = pa.RecordBatch.from_arrays([*decoded, keys], schema=self._schema)
+        runs.add_run(sort_newest_first(run, micros, hashes))
 
 
 def _rows_of_hits(hits: pa.BinaryArray) -> Ranges:
@@ -276,25 +301,6 @@ def _select_seen(view: BlockView, events: pa.RecordBatch) -> pa.RecordBatch:
         return events
     block_of = np.cumsum(rows.is_valid().to_numpy(zero_copy_only=False)) - 1
     return events.filter(pa.array(blocks[block_of]))
-
-
-def _add_typed(runs: EventMerger, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
-    """Adds events, if there are any, to ``runs`` as a batch by ``make_event_schema``.
-
-    ``events`` come from the bridge with these columns: the block's row, which is null except at its first event, the
-    time, FILE, OFFSET, and those of ``columns`` that are not the time.
-    """
-    if not len(events):
-        return
-    times = events.column(1)
-    fields = [source.find_field(name) for name in columns]
-    stored = iter(events.columns[4:])
-    decoded = [times if f.name == source.time_field else to_arrow_type(f, next(stored)) for f in fields]
-    micros = times.cast(pa.int64()).to_numpy()
-    hashes = _compute_hashes(events.column(2), events.column(3))
-    keys = event_keys(micros, hashes)
-    run = pa.RecordBatch.from_arrays([*decoded, to_binary_array(keys)], schema=make_event_schema(source, columns))
-    runs.add_run(sort_newest_first(run, micros, hashes))
 
 
 def _compute_hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:

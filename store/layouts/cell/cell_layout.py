@@ -131,6 +131,7 @@ def _request_events(source: Source, ranges: Ranges, request: ReadRequest, first_
         batch_rows=BATCH_ROWS,
         ordered=ordered,
         server=ServerOptions(program, source.time_field, sets=list_sets(request.where)),
+        limit=request.limit if ordered else None,
     )
 
 

@@ -23,6 +23,7 @@ from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.keys import SHARD_BYTES, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import ReadRequest
+from watchfloor.store.layouts.block import block_layout
 from watchfloor.store.layouts.block.block_layout import BlockLayout, _BlockReader
 from watchfloor.store.layouts.block.blocks.block_keys import find_block_bounds
 from watchfloor.store.store import Store
@@ -59,7 +60,10 @@ def store(store_settings: Settings) -> Iterator[Store]:
 
 @pytest.mark.parametrize("where", [None, Compare("number", "<", 900), Compare("number", "=", 30)])
 @pytest.mark.parametrize("first_rows", [1, 1000])
-def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | None, first_rows: int) -> None:
+def test_what_a_batch_says_comes_next_is_true(
+    store: Store, where: Condition | None, first_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_layout, "BATCH_EVENTS", 4 * BLOCK_ROWS)
     source: Source = store.catalog.find_source(SOURCE.name)
     since, until = to_micros(START), to_micros(START + timedelta(seconds=EVENTS))
     wanted = ReadRequest(since, until, where, ["ts", "number"], first_rows)

@@ -66,6 +66,15 @@ public final class BlockAnswer {
     return Math.max(events, 0);
   }
 
+  /** Returns an answer's number of events, by its first vector; 0 if it has none. */
+  public static int countEvents(byte[] answer) {
+    if (answer.length == 0 || BigEndian.getUnsignedShort(answer, 0) == AnswerKeys.NEXT) {
+      return 0;
+    }
+    int to = AnswerKeys.FIELD_HEADER + BigEndian.getInt(answer, Short.BYTES);
+    return new Vector("the first field").wrap(answer, AnswerKeys.FIELD_HEADER, to).rows();
+  }
+
   /** Returns a row before which no row comes after the answer that was read last; null if the answer does not tell. */
   public byte[] next() {
     return next;

@@ -44,6 +44,16 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
   }
 
   @Override
+  protected int columnRows(int entries) {
+    return events;
+  }
+
+  @Override
+  protected int countEvents(Value answer) {
+    return BlockAnswer.countEvents(answer.get());
+  }
+
+  @Override
   protected Key next() {
     byte[] next = answer.next();
     return next == null || !ordered ? null : new Key(next);

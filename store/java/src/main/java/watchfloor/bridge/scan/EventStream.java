@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.accumulo.core.client.BatchScanner;
 import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.Scanner;
@@ -35,11 +36,25 @@ public abstract class EventStream extends ScanStream {
   private static final int PRIORITY = 100;
   private static final int SHARD_LENGTH = 4;
 
+  /** The factor between the rows of a request and those of the next. */
+  private static final int GROWTH = 8;
+  /** The share of the limit that is read in addition, because not all of what is read may be handed out at once. */
+  private static final double SPARE = 0.25;
+  /** A batch beyond the limit has this share of its rows. */
+  private static final int SHARE_BEYOND = 4;
+  private static final int NO_LIMIT = -1;
+
   private final Authorizations authorizations;
   private final IteratorSetting filter;
   /** The names and types of the wanted fields. */
   protected final String[] fields;
   private final String[] types;
+  private final int requestRows;
+  private final int limit;
+  /** The events that the feeds should still read ahead; of no use without a limit. */
+  private final AtomicLong wanted;
+  /** The events in the batches that were handed over. */
+  private long handedOver;
   /**
    * The builders of the columns. Each batch has new ones: their arrays would stay on the heap for as long as the stream
    * is not read.
@@ -56,8 +71,10 @@ public abstract class EventStream extends ScanStream {
     super(connection, request.text("table"), request.number("first_rows"), request.number("batch_rows"));
     List<Range> ranges = request.ranges();
     int firstRows = request.number("first_rows");
-    int batchRows = request.number("batch_rows");
     int requests = request.number("requests");
+    requestRows = request.number("request_rows", request.number("batch_rows"));
+    limit = request.number("limit", NO_LIMIT);
+    wanted = new AtomicLong(Math.round(limit * (1 + SPARE)));
     authorizations = request.authorizations();
     fields = request.texts("columns")[0];
     types = request.texts("columns")[1];
@@ -65,7 +82,7 @@ public abstract class EventStream extends ScanStream {
     filter = setting(request, iterator);
     List<Feed.Reader> readers = new ArrayList<>();
     if (request.flag("ordered")) {
-      ranges.forEach(range -> readers.add(feed -> read(feed, range, firstRows, batchRows)));
+      ranges.forEach(range -> readers.add(new RangeReader(range, firstRows, ranges.size())));
     } else if (!ranges.isEmpty()) {
       readers.add(
           feed -> {
@@ -106,17 +123,76 @@ public abstract class EventStream extends ScanStream {
     return new IteratorSetting(PRIORITY, "events", iterator.getName(), options);
   }
 
-  /** Reads a range: first a few entries, so that the first rows are out at once, then the rest in large batches. */
-  private void read(Feed feed, Range range, int first, int rest) throws Exception {
-    if (first >= rest) {
-      feed.drain(scanner(range, rest), Long.MAX_VALUE);
-      return;
+  /** Returns the number of events in an answer. Several threads may call it. */
+  protected int countEvents(Value answer) {
+    return 1;
+  }
+
+  /**
+   * Reads a range by requests of growing size, so that the first rows are out at once and many rows cost few requests.
+   * With a limit a request is no larger than its range's part of the events still wanted, by those of its answers so
+   * far, and the range is not read on when all ranges together have as many as are wanted.
+   */
+  private final class RangeReader implements Feed.Reader, Feed.Appetite {
+    private final Range range;
+    private final int ranges;
+    private int size;
+    private long answers;
+    private long events;
+
+    RangeReader(Range range, int firstRows, int ranges) {
+      this.range = range;
+      this.ranges = ranges;
+      size = Math.min(firstRows, requestRows);
     }
-    Key last = feed.drain(scanner(range, first), first);
-    if (last != null) {
-      feed.drain(
-          scanner(new Range(last, false, range.getEndKey(), range.isEndKeyInclusive()), rest), Long.MAX_VALUE);
+
+    @Override
+    public void read(Feed feed) throws Exception {
+      Range left = range;
+      while (left != null) {
+        long most = size < requestRows ? size : Long.MAX_VALUE;
+        Key last = feed.drain(scanner(left, size), most, this);
+        left = last == null ? null : new Range(last, false, range.getEndKey(), range.isEndKeyInclusive());
+        if (left != null && !wantsMore()) {
+          feed.awaitHunger();
+        }
+        size = nextSize();
+      }
     }
+
+    private int nextSize() {
+      long grown = Math.min((long) size * GROWTH, requestRows);
+      if (limit == NO_LIMIT || events == 0) {
+        return (int) grown;
+      }
+      double rows = (double) wanted.get() / ranges * answers / events;
+      return (int) Math.max(1, Math.min(grown, Math.ceil(rows)));
+    }
+
+    @Override
+    public boolean wantsMoreThan(Value answer) {
+      if (limit != NO_LIMIT && !isBeat(answer)) {
+        int found = countEvents(answer);
+        answers++;
+        events += found;
+        wanted.addAndGet(-found);
+      }
+      return wantsMore();
+    }
+
+    private boolean wantsMore() {
+      return limit == NO_LIMIT || wanted.get() > 0;
+    }
+  }
+
+  @Override
+  protected final int fullRows(int batchRows) {
+    if (limit == NO_LIMIT) {
+      return batchRows;
+    }
+    long left = limit - handedOver;
+    long rows = left > 0 ? Math.round(left * (1 + SPARE)) : limit / SHARE_BEYOND;
+    return (int) Math.max(1, Math.min(batchRows, rows));
   }
 
   private ScannerBase scanner(Range range, int batchSize) throws Exception {
@@ -153,6 +229,7 @@ public abstract class EventStream extends ScanStream {
       vectors.add(column.take(count, ArrowMemory.ALLOCATOR));
     }
     startColumns();
+    handedOver += count;
     return vectors;
   }
 }

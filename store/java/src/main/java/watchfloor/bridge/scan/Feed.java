@@ -21,6 +21,15 @@ final class Feed {
     void read(Feed feed) throws Exception;
   }
 
+  /** Decides how far a feed reads ahead. The feed's thread calls it with each value that it has read. */
+  interface Appetite {
+    /** Reads on whatever the consumer does, as far as there is memory. */
+    Appetite ENDLESS = value -> true;
+
+    /** Returns whether the feed should read on after this value. If not, it waits until the consumer wants more. */
+    boolean wantsMoreThan(Value value);
+  }
+
   private static final int CAPACITY = 8192;
 
   /**
@@ -93,6 +102,11 @@ final class Feed {
    * @return the last key if {@code most} was reached, else null
    */
   Key drain(ScannerBase source, long most) throws InterruptedException {
+    return drain(source, most, Appetite.ENDLESS);
+  }
+
+  /** Reads a scanner as {@link #drain(ScannerBase, long)} does, and waits where there is no appetite. */
+  Key drain(ScannerBase source, long most, Appetite appetite) throws InterruptedException {
     try (source) {
       synchronized (this) {
         if (closed) {
@@ -102,9 +116,13 @@ final class Feed {
       }
       long count = 0;
       for (Entry<Key, Value> entry : source) {
+        boolean more = appetite.wantsMoreThan(entry.getValue());
         add(entry.getKey(), entry.getValue());
         if (++count == most) {
           return entry.getKey();
+        }
+        if (!more) {
+          awaitHunger();
         }
       }
       return null;
@@ -161,6 +179,21 @@ final class Feed {
     memory.giveBack(bytes + takenBytes);
     bytes = 0;
     takenBytes = 0;
+  }
+
+  /** Waits until the consumer has found nothing and waits for the next entry. */
+  synchronized void awaitHunger() throws InterruptedException {
+    waiting = true;
+    try {
+      while (!closed && !(size == 0 && hungry)) {
+        wait();
+      }
+    } finally {
+      waiting = false;
+    }
+    if (closed) {
+      throw new CancellationException("closed");
+    }
   }
 
   /** The result of {@link #advance}. */

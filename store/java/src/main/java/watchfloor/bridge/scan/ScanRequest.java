@@ -50,6 +50,11 @@ public final class ScanRequest {
     return Math.toIntExact(((Number) get(name)).longValue());
   }
 
+  /** Returns a number, or {@code otherwise} if it is null. */
+  public int number(String name, int otherwise) {
+    return get(name) == null ? otherwise : number(name);
+  }
+
   public boolean flag(String name) {
     return (Boolean) get(name);
   }

@@ -47,8 +47,9 @@ public abstract class ScanStream implements AutoCloseable {
 
   final Connection connection;
   final String table;
+  private final int firstBatchRows;
   private final int batchRows;
-  private int nextBatchRows;
+  private boolean isFirst = true;
   private List<Feed> feeds = List.of();
   /**
    * The feeds whose next entry is not known yet. Those whose next entry is known are in {@link #heads}, sorted by it.
@@ -69,8 +70,8 @@ public abstract class ScanStream implements AutoCloseable {
     }
     this.connection = connection;
     this.table = table;
+    this.firstBatchRows = firstBatchRows;
     this.batchRows = batchRows;
-    this.nextBatchRows = firstBatchRows;
   }
 
   /** Starts a feed for each reader and merges them in an order. */
@@ -86,6 +87,16 @@ public abstract class ScanStream implements AutoCloseable {
 
   /** Appends an entry to the batch's columns. */
   protected abstract void append(int row, Key key, Value value);
+
+  /** Returns the rows of the batch's columns, which are more than its entries if an entry has several rows. */
+  protected int columnRows(int entries) {
+    return entries;
+  }
+
+  /** Returns the rows with which a batch after the first one is full. */
+  protected int fullRows(int batchRows) {
+    return batchRows;
+  }
 
   /** Returns the bytes of the batch's columns. */
   protected abstract long bytes();
@@ -125,7 +136,7 @@ public abstract class ScanStream implements AutoCloseable {
     }
     rows = 0;
     full = false;
-    nextBatchRows = batchRows;
+    isFirst = false;
     lingerMillis = LINGER_MILLIS;
     List<FieldVector> vectors = take(count);
     List<Field> fields = vectors.stream().map(FieldVector::getField).collect(Collectors.toList());
@@ -207,9 +218,14 @@ public abstract class ScanStream implements AutoCloseable {
       append(rows++, first.key(), value);
       first.next = next();
       pending.add(first);
-      full = rows >= nextBatchRows || bytes() >= BATCH_BYTES;
+      full = isFull();
     }
     return true;
+  }
+
+  private boolean isFull() {
+    boolean hasRows = isFirst ? rows >= firstBatchRows : columnRows(rows) >= fullRows(batchRows);
+    return hasRows || bytes() >= BATCH_BYTES;
   }
 
   /**

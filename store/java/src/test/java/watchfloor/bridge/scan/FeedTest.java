@@ -54,6 +54,41 @@ class FeedTest {
     return new Feed(feed -> feed.drain(scanner(read), Long.MAX_VALUE), memory, MAX_BYTES, OWN_BYTES);
   }
 
+  @Test
+  void readsOnWithoutAppetiteOnlyWhenTheConsumerWaits() throws Exception {
+    AtomicInteger read = new AtomicInteger();
+    AtomicInteger counted = new AtomicInteger();
+    Feed.Appetite ten = value -> counted.incrementAndGet() < 10;
+    ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
+    Feed feed = new Feed(f -> f.drain(scanner(read), Long.MAX_VALUE, ten), memory, MAX_BYTES, MAX_BYTES);
+    awaitRest(read, 10);
+    for (int i = 0; i < 10; i++) {
+      assertEquals(Feed.Head.ENTRY, feed.advance(5000));
+    }
+    awaitRest(read, 10);
+    assertEquals(Feed.Head.ENTRY, feed.advance(5000));
+    awaitRest(read, 11);
+    for (int i = 11; i < ENTRIES; i++) {
+      assertEquals(Feed.Head.ENTRY, feed.advance(5000));
+      assertEquals(String.format("%06d", i), feed.key().getRow().toString());
+    }
+    assertEquals(Feed.Head.END, feed.advance(5000));
+  }
+
+  @Test
+  void isClosedWhileItWaitsWithoutAppetite() throws Exception {
+    AtomicInteger read = new AtomicInteger();
+    AtomicInteger closed = new AtomicInteger();
+    ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
+    ScannerBase scanner = scanner(read, closed::incrementAndGet);
+    Feed feed = new Feed(f -> f.drain(scanner, Long.MAX_VALUE, value -> false), memory, MAX_BYTES, MAX_BYTES);
+    awaitRest(read, 1);
+    feed.close();
+    await(() -> closed.get() > 0);
+    assertThrows(CancellationException.class, () -> feed.advance(5000));
+    awaitRest(read, 1);
+  }
+
   private static void await(BooleanSupplier isTrue) throws InterruptedException {
     for (int i = 0; i < 5000 && !isTrue.getAsBoolean(); i++) {
       Thread.sleep(1);
