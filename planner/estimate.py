@@ -27,8 +27,6 @@ PAGE = 100
 """The number of rows of a first page."""
 FIRST_PLACES = 2
 """The number of places that an index scan fetches first; fewer if the index leads to fewer."""
-PAGE_DELAY_SHARE = 1 / 4
-"""A scan's page counts as found with its first row if it follows within this share of the cost ``scan``."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,7 @@ class Estimate:
     ``matches`` is the number of events that pass the filter; if ``certain`` is False, some conditions were not counted,
     and there may be fewer. ``places`` is the number of places that the query reads if it runs to its end. ``page`` and
     ``end`` are the seconds to the first page and to the last row that is wanted. ``ahead`` is the number of seconds for
-    the index entries that are read before anything is fetched, if the whole range is one query batch. ``paged`` is True
-    if a page is found about as soon as its first row.
+    the index entries that are read before anything is fetched, if the whole range is one query batch.
     """
 
     matches: float
@@ -48,7 +45,6 @@ class Estimate:
     page: float
     end: float
     ahead: float = 0.0
-    paged: bool = True
 
 
 @dataclass(frozen=True)
@@ -101,11 +97,7 @@ def estimate_access(
 
     wanted = math.inf if limit is None else limit
     page, end = estimate_seconds(min(PAGE, wanted)), estimate_seconds(min(matches, wanted))
-    paged = True
-    if isinstance(access, Scan) and matches >= PAGE:
-        delay = PAGE * (estimate_seconds(matches) - estimate_seconds(0)) / matches
-        paged = delay <= costs.scan * PAGE_DELAY_SHARE
-    return Estimate(matches, expected.certain, places, page, end, ahead, paged)
+    return Estimate(matches, expected.certain, places, page, end, ahead)
 
 
 def _estimate_places(term: Term, all_places: float) -> float:

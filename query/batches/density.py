@@ -16,10 +16,14 @@ SPARE = 1.25
 every other batch would by chance hold too few, and another batch would be needed."""
 FIRST_PAGE = SPARE * PAGE
 """The rows that the first batch should hold by the counts, for a page. They hardly delay the first rows: the newest are
-handed over first, whether they are scanned for or looked up."""
+handed over first."""
 FEW_PAGES = 10 * PAGE
 """The largest number of wanted rows for which the first batch is made wide enough for all of them: a second batch would
 cost as much as it saves."""
+STREAMED_ROWS = 1 << 21
+"""The rows that the first batch should hold by the counts if they are handed over one after the other: a batch that is
+wider than needed costs nothing then, and the counts of what is not counted are those of all events, which a tablet
+server filters in a second or two."""
 PRIOR_ROWS = 10.0
 """Rows that count as expected and found in addition to a batch's own, so that few rows change the correction little."""
 
@@ -27,15 +31,14 @@ PRIOR_ROWS = 10.0
 class DensityPolicy:
     """Chooses widths that by the counts hold the rows aimed at, and corrects the counts by the rows found.
 
-    The first batch is for a page, for all wanted rows if they are a few pages at most, or for k_0 rows if these are
-    more. If the first row of a page arrives later than the first of a few rows (``MatchDistribution.paged`` is False),
-    the first batch is for k_0 rows and the second for a page.
+    If the rows of a batch arrive one after the other (``MatchDistribution.streams``), a query ends its batch where it
+    has what it wants: the first batch is for ``STREAMED_ROWS``. Otherwise it is for a page, for all wanted rows if they
+    are a few pages at most, or for k_0 rows if these are more.
 
     The counts may be too high, because they leave out conditions that are not counted. After a batch gave r rows where
-    e were expected, the counts are multiplied by (r + 10) / (e + 10). If the batch found rows and the query has a
-    limit, the next batch is for all rows that are left. Otherwise a batch should run T_min at least, or T_max if its
-    first rows arrive as soon as those of a narrow one (``MatchDistribution.streams``). No batch should run longer than
-    T_max.
+    e were expected, the counts are multiplied by (r + 10) / (e + 10). If rows arrive one after the other, a later batch
+    should run T_max. Otherwise it is for all rows that are left if the batch before found rows and the query has a
+    limit, and should run T_min at least if not. No batch should run longer than T_max.
     """
 
     name = "density"
@@ -49,10 +52,10 @@ class DensityPolicy:
         if expected is None:
             return self._without_counts.choose_first_width(left, suggested)
         page = max(few, FIRST_PAGE, SPARE * left.rows_left if left.rows_left <= FEW_PAGES else 0)
-        if expected.count_rows(left.start, left.end) < page:
-            because = f"the whole time range: by the counts it has fewer than {describe_rows(page)}"
+        rows = max(page, STREAMED_ROWS) if expected.streams else page
+        if expected.count_rows(left.start, left.end) < rows:
+            because = f"the whole time range: by the counts it has fewer than {describe_rows(rows)}"
             return BatchWidth(left.end - left.start, because)
-        rows = page if expected.paged else few
         return _fit_rows(left, expected, rows, f"for {describe_rows(rows)} by the counts")
 
     def choose_next_width(self, left: BatchRange, run: BatchRun) -> BatchWidth:
@@ -62,13 +65,11 @@ class DensityPolicy:
         share = (rows + PRIOR_ROWS) / (expected.count_rows(batch.since, batch.until) + PRIOR_ROWS)
         correction = f"by the counts, of which {format_percent(share)} are found"
         longest = _fit_seconds(run, "at most", self._settings.max_seconds)
-        if batch.number == 0 and not expected.paged and left.rows_left > PAGE:
-            return _narrower(longest, _fit_rows(left, expected, SPARE * PAGE / share, f"for a page {correction}"))
+        if expected.streams:
+            return longest
         if rows and math.isfinite(left.rows_left):
             because = f"for the {describe_rows(left.rows_left)} still wanted {correction}"
             return _narrower(longest, _fit_rows(left, expected, SPARE * left.rows_left / share, because))
-        if expected.streams:
-            return longest
         shortest = _fit_seconds(run, "at least", self._settings.min_seconds)
         because = f"for {describe_rows(left.target_rows)} {correction}"
         return _narrower(longest, _wider(shortest, _fit_rows(left, expected, left.target_rows / share, because)))

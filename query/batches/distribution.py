@@ -18,32 +18,28 @@ class MatchDistribution:
 
     The spans [``starts``, ``ends``), in µs, are disjoint and ascend. ``running_totals`` are the matches up to the end
     of each span. ``streams`` is True if the rows of a batch arrive one after the other, newest first, and none arrives
-    later because the batch is wider. ``paged`` is True if the first row of a batch that holds a page arrives about as
-    soon as the first row of a batch that holds few rows.
+    later because the batch is wider.
     """
 
     starts: np.ndarray
     ends: np.ndarray
     running_totals: np.ndarray
     streams: bool = False
-    paged: bool = True
 
     @classmethod
-    def from_counts(
-        cls, counts: Iterable[tuple[int, int, float]], streams: bool = False, paged: bool = True
-    ) -> MatchDistribution:
+    def from_counts(cls, counts: Iterable[tuple[int, int, float]], streams: bool = False) -> MatchDistribution:
         """Returns the distribution for disjoint spans in any order, each given as (since, until, matches)."""
         ordered = sorted(counts)
         starts, ends = (np.array([count[end] for count in ordered], np.int64) for end in (0, 1))
-        return cls.from_arrays(starts, ends, np.array([count[2] for count in ordered], float), streams, paged)
+        return cls.from_arrays(starts, ends, np.array([count[2] for count in ordered], float), streams)
 
     @classmethod
     def from_arrays(
-        cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False, paged: bool = True
+        cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False
     ) -> MatchDistribution:
         """Returns the distribution for ascending disjoint spans; leaves out empty spans and spans without matches."""
         used = (matches > 0) & (starts < ends)
-        return cls(starts[used], ends[used], np.cumsum(matches[used]), streams, paged)
+        return cls(starts[used], ends[used], np.cumsum(matches[used]), streams)
 
     def count_rows(self, since: int, until: int) -> float:
         """Returns the matches expected in [since, until)."""

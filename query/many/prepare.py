@@ -293,5 +293,4 @@ def _add_distributions(distributions: Sequence[MatchDistribution | None]) -> Mat
         return None
     edges = np.unique(np.concatenate([ends for d in known for ends in (d.starts, d.ends)]))
     matches = np.diff(np.sum([d.count_before(edges) for d in known], axis=0))
-    streams, paged = all(d.streams for d in known), all(d.paged for d in known)
-    return MatchDistribution.from_arrays(edges[:-1], edges[1:], matches, streams, paged)
+    return MatchDistribution.from_arrays(edges[:-1], edges[1:], matches, all(d.streams for d in known))

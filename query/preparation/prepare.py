@@ -234,6 +234,5 @@ def _expect_matches(survey: EventSurvey, plan: Plan) -> MatchDistribution:
     """Returns the expected matches of each hour, which are the same share of the events in every hour."""
     share = plan.matches / survey.total if survey.total else 0.0
     starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)
-    estimate = plan.estimate
-    streams = estimate.ahead < STREAM_SECONDS
-    return MatchDistribution.from_arrays(starts, ends, survey.events * share, streams=streams, paged=estimate.paged)
+    streams = plan.estimate.ahead < STREAM_SECONDS
+    return MatchDistribution.from_arrays(starts, ends, survey.events * share, streams=streams)

@@ -202,22 +202,6 @@ def test_of_blocks_the_places_decide() -> None:
     assert not plan_of(tree, 10_000_000, {rare: ConditionCount(10_000, 611, 611)}).uses_index
 
 
-@pytest.mark.parametrize(
-    ("events", "blocks", "scheme", "paged"),
-    [
-        (2_000_000, 611, "scan", True),  # a page is in the first block
-        (10_000, 611, "scan", False),  # in seven of them
-        (101, 100, "scan", False),
-        (99, 99, "scan", True),  # there is no page
-        (10_000, 611, "index", True),  # two blocks come first, however many are looked up
-    ],
-)
-def test_a_page_is_found_as_soon_as_its_first_row_or_later(events: int, blocks: int, scheme: str, paged: bool) -> None:
-    tree, value = read_filter("status = 404", SOURCE), Compare("status", "=", 404)
-    known = {value: ConditionCount(events, blocks, blocks)}
-    assert plan_of(tree, 10_000_000, known, scheme=scheme).estimate.paged == paged
-
-
 def test_more_counted_than_there_are_is_no_trouble() -> None:
     # The total and a value's count come from different cells, which need not have been written at one moment.
     known = {Compare("status", "=", 404): ConditionCount(12, 12, 12)}

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from query_strategies import BATCH_SETTINGS, DAY, EXPECTED_COUNTS, HOUR, SECOND, expect_matches
 
+from watchfloor.query.batches.density import STREAMED_ROWS
 from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.policy import Batch, BatchRun
 from watchfloor.query.batches.registry import POLICIES
@@ -206,15 +207,12 @@ def test_density_begins_with_a_page(rows: float, hours: int) -> None:
     ("wanted", "hours"),
     [(1, 125), (100, 125), (101, 126.25), (1000, 1250), (1001, 125), (None, 125)],
 )
-@pytest.mark.parametrize("paged", [True, False])
-def test_density_begins_with_all_that_is_wanted_if_that_is_a_few_pages(
-    wanted: int | None, hours: float, paged: bool
-) -> None:
-    hourly = MatchDistribution.from_counts([(0, 100_000 * HOUR, 100_000.0)], paged=paged)
+def test_density_begins_with_all_that_is_wanted_if_that_is_a_few_pages(wanted: int | None, hours: float) -> None:
+    hourly = MatchDistribution.from_counts([(0, 100_000 * HOUR, 100_000.0)])
     sequence = make_sequence(BatchSettings(first_rows=10), expected=hourly)
     first = sequence.first_batch(0, 100_000 * HOUR, rows_left=wanted)
     assert first is not None
-    assert first.width / HOUR == pytest.approx(hours if paged else 10)
+    assert first.width / HOUR == pytest.approx(hours)
 
 
 def test_density_follows_the_counts() -> None:
@@ -248,42 +246,19 @@ def test_density_reads_all_that_is_wanted(rows: int, seconds: float, wanted: int
     assert second.width / HOUR == pytest.approx(hours)
 
 
-@pytest.mark.parametrize(("rows", "wanted"), [(360, None), (0, None), (0, 240)])
-def test_what_streams_is_read_on_in_one_piece_after_its_first_page(rows: int, wanted: int | None) -> None:
-    hourly = MatchDistribution.from_counts([(0, 100_000 * HOUR, 100_000.0)], streams=True)
-    sequence = make_sequence(BatchSettings(first_rows=360), expected=hourly)
-    first = sequence.first_batch(0, 100_000 * HOUR)
-    assert first is not None and first.width == 360 * HOUR
-    second = sequence.next_batch(BatchRun(first, rows, 0.2), wanted)
-    assert second is not None and second.width == 150 * 360 * HOUR  # 30 s of it
-    assert sequence.next_batch(BatchRun(first, rows, 0.02), wanted) == Batch(0, first.since, 0, 1, 540.0)
-    limited = sequence.next_batch(BatchRun(first, 360, 0.2), 240)
-    assert limited is not None and limited.width == 300 * HOUR
-
-
-@pytest.mark.parametrize(
-    ("rows", "wanted", "hours", "because"),
-    [
-        (10, None, 125, "for a page"),
-        (10, 990, 125, "for a page"),
-        (0, 990, 250, "for a page"),  # half of what was expected, with ten of before
-        (10, 90, 112.5, "for the 90 rows still wanted"),
-    ],
-)
-def test_first_rows_come_before_a_page_that_would_keep_them_waiting(
-    rows: int, wanted: int | None, hours: float, because: str
-) -> None:
-    hourly = MatchDistribution.from_counts([(0, 100_000 * HOUR, 100_000.0)], streams=True, paged=False)
+@pytest.mark.parametrize(("rows", "wanted"), [(360, None), (0, None), (0, 240), (360, 240)])
+def test_what_streams_is_read_on_in_one_piece(rows: int, wanted: int | None) -> None:
+    hours = 10 * STREAMED_ROWS
+    hourly = MatchDistribution.from_counts([(0, hours * HOUR, float(hours))], streams=True)
     sequence = make_sequence(BatchSettings(), expected=hourly)
-    first = sequence.first_batch(0, 100_000 * HOUR)
-    assert first is not None and first.width == 10 * HOUR
-    second = sequence.next_batch(BatchRun(first, rows, 0.02), wanted)
-    assert second is not None and because in second.because
-    assert second.width / HOUR == pytest.approx(hours)
-    third = sequence.next_batch(BatchRun(second, 125, 0.02), None)
-    assert third is not None and third.since == 0
-    # Of fewer than a page it is known at once that they are all.
-    assert sequence.first_batch(0, 120 * HOUR) == Batch(0, 120 * HOUR, 0, 0, 10.0)
+    first = sequence.first_batch(0, hours * HOUR, rows_left=wanted)
+    assert first is not None and first.width == STREAMED_ROWS * HOUR
+    second = sequence.next_batch(BatchRun(first, rows, 10.0), wanted)
+    assert second is not None and second.width == 3 * STREAMED_ROWS * HOUR  # 30 s of it
+    assert sequence.next_batch(BatchRun(first, rows, 1.0), wanted) == Batch(0, first.since, 0, 1, 15.0)
+    # Of fewer it is known at once that they are all.
+    fewer = (STREAMED_ROWS - 1) * HOUR
+    assert sequence.first_batch(0, fewer, rows_left=wanted) == Batch(0, fewer, 0, 0, 10.0)
 
 
 @given(EXPECTED_COUNTS, st.integers(-100, 2000), st.integers(-100, 2000), st.floats(0, 1e7))

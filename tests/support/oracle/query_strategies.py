@@ -48,4 +48,4 @@ def expect_matches(counts: list[tuple[int, int, float]], since: int, until: int)
     for gap, width, rows in counts:
         spans.append((at + gap * unit, at + (gap + width) * unit, rows))
         at = spans[-1][1]
-    return MatchDistribution.from_counts(spans, streams=len(spans) % 2 == 1, paged=len(spans) % 3 > 0)
+    return MatchDistribution.from_counts(spans, streams=len(spans) % 2 == 1)
