@@ -19,6 +19,7 @@ from typing import Any
 
 from waitress import create_server
 from waitress.channel import HTTPChannel
+from waitress.task import WSGITask
 
 from watchfloor.api.lost_peers import PROBING
 from watchfloor.api.rest.base.limits import BODY_BYTES, CONNECTIONS, IDLE_SECONDS, REQUEST_SECONDS, RestLimits
@@ -45,8 +46,24 @@ HARD_MAX_BODY = 4 * BODY_BYTES
 log = logging.getLogger(__name__)
 
 
+class RequestAnswer(WSGITask):
+    """Answers one request. A stream of unknown length leaves its connection open, as its last chunk tells its end."""
+
+    def set_close_on_finish(self) -> None:
+        """Lets the connection close after the answer; overrides waitress' method, which closes it after any stream.
+
+        waitress calls it for every answer in chunks, just before the headers are written. An answer that fails later is
+        cut off by other means.
+        """
+        is_stream = self.chunked_response and not self.wrote_header
+        if not is_stream or self.request.command == "HEAD":
+            super().set_close_on_finish()
+
+
 class ClientConnection(HTTPChannel):
     """A connection that tells since when a request has been arriving, and how much its client has read."""
+
+    task_class = RequestAnswer
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.bytes_sent = 0

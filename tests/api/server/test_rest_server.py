@@ -69,6 +69,25 @@ def test_a_client_that_leaves_in_the_middle_of_much_ends_its_query(port: int, se
     assert service.results[0].closed.wait(10)
 
 
+def test_a_connection_stays_open_after_a_stream_unless_it_is_told_to_close(port: int, service: FakeService) -> None:
+    service.batches = [events(0, 1)]
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        sockets = []
+        for _ in range(3):
+            connection.request("POST", QUERY, json.dumps(GOOD), BEARER | {"Content-Type": "application/json"})
+            sockets.append(connection.sock)
+            response = connection.getresponse()
+            assert response.headers["Transfer-Encoding"] == "chunked" and "Connection" not in response.headers
+            assert read_lines(response.read())[-1]["summary"]["status"] == "complete"
+        assert sockets[0] is sockets[1] is sockets[2] is not None
+        closing_headers = {"Content-Type": "application/json", "Connection": "close"}
+        connection.request("POST", QUERY, json.dumps(GOOD), BEARER | closing_headers)
+        response = connection.getresponse()
+        assert response.headers["Connection"] == "close"
+        assert read_lines(response.read())[-1]["summary"]["status"] == "complete"
+        assert connection.sock is None
+
+
 def test_queries_are_bounded_and_short_requests_still_answered(port: int, service: FakeService) -> None:
     more = threading.Event()
     service.batches = [events(0, 1), more]
