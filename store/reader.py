@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -25,6 +25,14 @@ class CatalogRow:
 
     entries: pa.RecordBatch
     read_at: float
+    _parsed: dict[Callable[[CatalogRow], Any], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def parse(self, parse_row: Callable[[CatalogRow], T]) -> T:
+        """Returns what a function makes of this row, which is made once. The result must not be changed."""
+        if parse_row not in self._parsed:
+            self._parsed[parse_row] = parse_row(self)
+        parsed: T = self._parsed[parse_row]
+        return parsed
 
 
 @dataclass(frozen=True, eq=False)

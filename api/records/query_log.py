@@ -64,11 +64,18 @@ class QueryLog:
                 self._is_failing = True
 
     def _append(self, path: Path, line: bytes) -> None:
-        make_private_folder(path.parent)
-        if path.exists() and path.stat().st_size + len(line) > MOST_BYTES:
-            path.replace(path.with_name(path.name + ".1"))
-        with open_private(path, "ab") as file:
-            file.write(line)
+        try:
+            file = open_private(path, "ab")
+        except FileNotFoundError:
+            make_private_folder(path.parent)
+            file = open_private(path, "ab")
+        with file:
+            if file.tell() and file.tell() + len(line) > MOST_BYTES:
+                path.replace(path.with_name(path.name + ".1"))
+                with open_private(path, "ab") as next_file:
+                    next_file.write(line)
+            else:
+                file.write(line)
 
 
 def _shorten(asked: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from watchfloor.schema.errors import StoreError
-from watchfloor.store.bridge.threads import start_timer
+from watchfloor.store.bridge.threads import DueCall, start_timer
 
 StopReason = Literal["cancelled", "deadline"]
 
@@ -30,7 +30,7 @@ class QueryStop:
         self.reason: StopReason | None = None
         self._scans = scans
         self._lock = threading.Lock()
-        self._timer: threading.Timer | None = None
+        self._timer: DueCall | None = None
         if seconds is not None:
             self._timer = start_timer(seconds, self.end_query, "deadline")
 

@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import format_times, join_texts, make_scalar
+from .columns import format_times, join_texts, make_scalar, split_times
 
 _NULL = pa.scalar(None, pa.string())
 # The bytes that a JSON string must escape: quotes, backslashes and C0 controls. DEL and C1 controls need no escape.
@@ -32,14 +32,29 @@ def encode_objects(batch: pa.RecordBatch, end: str = "") -> pa.Array:
 
 def _join_members(columns: Sequence[pa.Array], names: Sequence[str], end: str = "") -> pa.Array:
     """Returns an object, followed by ``end``, for each row of some columns, of which there is at least one."""
-    members = [_encode_members(column, name) for column, name in zip(columns, names, strict=True)]
-    return join_texts("{", pc.utf8_slice_codeunits(join_texts(*members), 1), f"}}{end}")
+    parts = [part for column, name in zip(columns, names, strict=True) for part in _encode_members(column, name)]
+    if isinstance(parts[0], str):
+        return join_texts("{", parts[0][1:], *parts[1:], f"}}{end}")
+    return join_texts("{", pc.utf8_slice_codeunits(join_texts(*parts), 1), f"}}{end}")
 
 
-def _encode_members(column: pa.Array, name: str) -> pa.Array:
-    """Returns ``,"name":value`` for each row, and an empty text for a null."""
-    members = join_texts(f",{orjson.dumps(name).decode()}:", _encode_values(column))
-    return members if column.null_count == 0 else pc.fill_null(members, make_scalar(""))
+def _encode_members(column: pa.Array, name: str) -> list[pa.Array | str]:
+    """Returns ``,"name":value`` in parts to be joined, constants first if no value is null.
+
+    A null's text is empty.
+    """
+    parts = [f",{orjson.dumps(name).decode()}:", *_encode_parts(column)]
+    return parts if column.null_count == 0 else [pc.fill_null(join_texts(*parts), make_scalar(""))]
+
+
+def _encode_parts(column: pa.Array) -> list[pa.Array | str]:
+    """Encodes each value as JSON text, in parts to be joined."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return ['"', *split_times(column), '"']
+    if pa.types.is_string(kind) and not _needs_escapes(column):
+        return ['"', column, '"']
+    return [_encode_values(column)]
 
 
 def _encode_values(column: pa.Array) -> pa.Array:

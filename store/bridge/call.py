@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -38,12 +39,18 @@ def call_java(call: Callable[..., T], *arguments: object) -> T:
 
 def to_java_bytes(value: bytes | None) -> Any:
     """Returns a Java byte array, or null for None."""
-    return None if value is None else jpype.JArray(jpype.JByte)(value)
+    return None if value is None else array_class(jpype.JByte)(value)
 
 
 def to_java_strings(values: Sequence[str | None]) -> Any:
     """Returns a Java array of strings; None becomes null."""
-    return jpype.JArray(jpype.JString)(list(values))
+    return array_class(jpype.JString)(list(values))
+
+
+@cache
+def array_class(kind: Any, dimensions: int = 1) -> Any:
+    """Returns the Java class of arrays of a type. JPype makes a new Python class each time that it is asked for one."""
+    return jpype.JArray(kind, dimensions)
 
 
 class BatchTransfer:

@@ -11,6 +11,7 @@ import atexit
 import gc
 import os
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,11 @@ def java_class(name: str) -> Any:
     if _owner is None:
         raise InternalError("the JVM has not been started")
     _check_owner()
+    return _find_class(name)
+
+
+@cache
+def _find_class(name: str) -> Any:
     return jpype.JClass(name)
 
 

@@ -15,7 +15,7 @@ from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.value_sets import ValueSet
 
 from . import jvm
-from .call import BatchTransfer, JavaResource, call_java, to_java_strings
+from .call import BatchTransfer, JavaResource, array_class, call_java, to_java_strings
 from .connection import Connection
 from .requests import EntryScan, EventScan, ServerIterator, ServerOption, ServerOptions
 
@@ -82,22 +82,22 @@ def to_java_request(authorizations: Sequence[str], request: EntryScan | EventSca
     java_values = [to_java_strings(authorizations), *(_to_java_value(value, transfer) for value in values.values())]
     names = to_java_strings(["authorizations", *values])
     of = jvm.java_class("watchfloor.bridge.scan.ScanRequest").of
-    return call_java(of, names, jpype.JArray(jpype.JObject)(java_values))
+    return call_java(of, names, array_class(jpype.JObject)(java_values))
 
 
 def _to_java_value(value: Any, transfer: BatchTransfer) -> Any:
     """Returns a field of a request as Java expects it. The call converts numbers, strings, booleans and None itself."""
     match value:
         case Ranges():
-            return jpype.JArray(jpype.JLong)(transfer.export_batch(value.to_batch()))
+            return array_class(jpype.JLong)(transfer.export_batch(value.to_batch()))
         case ServerOptions():
             given = {f.name: getattr(value, f.name) for f in fields(value)}
             return to_java_strings(_flatten_options({n: option for n, option in given.items() if option is not None}))
         case Mapping():
-            return jpype.JArray(jpype.JString, 2)([list(value), list(value.values())])
+            return array_class(jpype.JString, 2)([list(value), list(value.values())])
         case str() | int() | None:
             return value
-    return jpype.JArray(jpype.JString, 2)([_describe_iterator(iterator) for iterator in value])
+    return array_class(jpype.JString, 2)([_describe_iterator(iterator) for iterator in value])
 
 
 def _describe_iterator(iterator: ServerIterator) -> list[str]:
@@ -121,5 +121,5 @@ def _to_java_text(values: ValueSet) -> Any:
     """Returns a packed set in base64 as a Java string, which is made once: a conversion takes longer than a scan."""
     if values not in _SET_TEXTS:
         encoder = jpype.JClass("java.util.Base64").getEncoder()
-        _SET_TEXTS[values] = encoder.encodeToString(jpype.JArray(jpype.JByte)(values.packed))
+        _SET_TEXTS[values] = encoder.encodeToString(array_class(jpype.JByte)(values.packed))
     return _SET_TEXTS[values]

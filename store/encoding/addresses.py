@@ -39,7 +39,12 @@ def encode_addresses(texts: pa.StringArray) -> pa.BinaryArray:
 def decode_addresses(values: pa.BinaryArray) -> pa.StringArray:
     """Returns addresses, given as bytes, as text; nulls stay null."""
     if len(values) <= _FEW_ADDRESSES:
-        return pa.array([value and _unpack_text(value) for value in values.to_pylist()], pa.string())
+        unpack_ipv4 = socket.inet_ntoa
+        texts = [
+            unpack_ipv4(value[1:]) if value and value[0] == 4 and len(value) == 5 else value and _unpack_text(value)
+            for value in values.to_pylist()
+        ]
+        return pa.array(texts, pa.string())
     dictionary = values.dictionary_encode()
     return _unpack_texts(dictionary.dictionary).take(dictionary.indices)
 

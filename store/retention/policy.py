@@ -75,7 +75,7 @@ def find_kept_from(reader: Reader, name: str) -> int:
     found = reader.get_slot(_KEPT_FROM)
     if name not in found:
         row = reader.read_catalog_row(name, reader.grace * FRESH_SHARE)
-        found.setdefault(name, parse_policy(row).kept_from(time.time_ns() // 1000))
+        found.setdefault(name, row.parse(parse_policy).kept_from(time.time_ns() // 1000))
     return found[name]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -125,7 +125,8 @@ def find_view(reader: Reader, source: Source) -> BlockView:
     views = reader.get_slot(_VIEWS)
     if source.name not in views:
         row = reader.read_catalog_row(source.name, reader.grace * FRESH_SHARE)
-        views.setdefault(source.name, parse_view(row))
+        # A view of its own, because each moves on by itself.
+        views.setdefault(source.name, replace(row.parse(parse_view)))
     return views[source.name]
 
 
