@@ -27,6 +27,8 @@ _STEP_MILLIS = 200
 _END, _LAST_BATCH = 1, 3
 # Java's ValueSets.PREFIX.
 _SET_PREFIX = "set:"
+FEW_RANGES = 32
+"""Up to this number, ranges are handed to Java as bytes, and as a record batch if they are more."""
 _SET_TEXTS: WeakKeyDictionary[ValueSet, Any] = WeakKeyDictionary()
 
 
@@ -88,6 +90,8 @@ def to_java_request(authorizations: Sequence[str], request: EntryScan | EventSca
 def _to_java_value(value: Any, transfer: BatchTransfer) -> Any:
     """Returns a field of a request as Java expects it. The call converts numbers, strings, booleans and None itself."""
     match value:
+        case Ranges() if len(value) <= FEW_RANGES:
+            return array_class(jpype.JByte)(value.pack())
         case Ranges():
             return array_class(jpype.JLong)(transfer.export_batch(value.to_batch()))
         case ServerOptions():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pyarrow as pa
 
 from .byte_arrays import join_bytes
@@ -9,6 +11,8 @@ from .byte_arrays import join_bytes
 _SCHEMA = pa.schema(
     [pa.field(name, pa.binary()) for name in ("start_row", "start_qualifier", "end_row", "end_qualifier")]
 )
+_LENGTH = struct.Struct(">i")
+_NO_PART = _LENGTH.pack(-1)
 _AFTER = pa.scalar(b"\x00", pa.binary())
 
 
@@ -64,6 +68,15 @@ class Ranges:
                 [pa.array(column, pa.binary()) for column in self._columns], schema=_SCHEMA
             )
         return self._batch
+
+    def pack(self) -> bytes:
+        """Returns the ranges as bytes: the four parts of each, with their lengths before them (i32; -1: none).
+
+        Few ranges reach Java sooner so than as a record batch.
+        """
+        columns = self._columns if self._batch is None else [column.to_pylist() for column in self._batch.columns]
+        parts = [part for values in zip(*columns, strict=True) for part in values]
+        return b"".join(_NO_PART if part is None else _LENGTH.pack(len(part)) + part for part in parts)
 
     def __len__(self) -> int:
         return len(self.to_batch()) if self._batch is not None else len(self._columns[0])

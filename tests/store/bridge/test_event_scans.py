@@ -29,8 +29,8 @@ from bridge_tables import (
 from watchfloor.schema.errors import InternalError, StoreError
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.store.bridge.connection import Connection
-from watchfloor.store.bridge.requests import EventScan, ServerIterator
-from watchfloor.store.bridge.streams import EventStream
+from watchfloor.store.bridge.requests import EventScan, ServerIterator, ServerOptions
+from watchfloor.store.bridge.streams import FEW_RANGES, EventStream
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, encode_column, to_arrow_type
 
@@ -105,11 +105,24 @@ def test_filters_run_on_the_servers(connection: Connection, events: str, ordered
     assert scan_events(connection, events, shards(), [], equals("host", b"none"), ordered=ordered) == []
 
 
-def test_exact_rows_are_looked_up(connection: Connection, events: str) -> None:
-    wanted = [row_of(i) for i in range(0, EVENTS, 7)]
+@pytest.mark.parametrize("every", [7, 997])
+def test_exact_rows_are_looked_up(connection: Connection, events: str, every: int) -> None:
+    wanted = [row_of(i) for i in range(0, EVENTS, every)]
+    assert (len(wanted) > FEW_RANGES) == (every == 7)
     ranges = Ranges.exact_rows(binary([*wanted, b"0000none"]))
     batches = scan_events(connection, events, ranges, [], ordered=False)
     assert sorted(row for batch in batches for row in batch.column("row").to_pylist()) == sorted(wanted)
+
+
+@pytest.mark.parametrize("limit", [1, 60])
+def test_what_is_beyond_a_limit_comes_to_those_who_read_on(connection: Connection, events: str, limit: int) -> None:
+    wanted = {"host": "bytes"}
+    request = EventScan(CELLS, events, shards(), wanted, 10, 700, True, 2, ServerOptions(time="ts"), limit=limit)
+    with EventStream(connection, [], request) as stream:
+        batches = list(stream)
+    assert max(map(len, batches)) <= max(10, limit * 5 // 4)
+    found = [row for batch in batches for row in batch.column("row").to_pylist()]
+    assert found == [row_of(i) for i in reversed(range(EVENTS))]
 
 
 def test_labels_hide_fields(connection: Connection, events: str) -> None:

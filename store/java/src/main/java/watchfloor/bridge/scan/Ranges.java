@@ -1,5 +1,6 @@
 package watchfloor.bridge.scan;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.accumulo.core.data.Key;
@@ -8,7 +9,10 @@ import org.apache.accumulo.core.data.Range;
 import watchfloor.bridge.columns.Batch;
 import watchfloor.bridge.columns.ByteColumn;
 
-/** Reads half-open key ranges from a batch with the columns start_row, start_qualifier, end_row and end_qualifier. */
+/**
+ * Reads half-open key ranges: of each start_row, start_qualifier, end_row and end_qualifier, as the columns of a batch
+ * or packed.
+ */
 final class Ranges {
   private static final byte[] EMPTY = new byte[0];
 
@@ -28,6 +32,26 @@ final class Ranges {
       }
       return ranges;
     }
+  }
+
+  /** Returns ranges that are packed: four parts of each, with the length of each before it, -1 for none. */
+  static List<Range> read(byte[] packed) {
+    ByteBuffer parts = ByteBuffer.wrap(packed);
+    List<Range> ranges = new ArrayList<>();
+    while (parts.hasRemaining()) {
+      ranges.add(range(next(parts), next(parts), next(parts), next(parts)));
+    }
+    return ranges;
+  }
+
+  private static byte[] next(ByteBuffer parts) {
+    int length = parts.getInt();
+    if (length < 0) {
+      return null;
+    }
+    byte[] part = new byte[length];
+    parts.get(part);
+    return part;
   }
 
   private static ByteColumn column(Batch batch, String name) {

@@ -23,14 +23,18 @@ public final class ScanRequest {
    * Returns a request of these values. Releases the batch of ranges.
    *
    * @param values in the order of their names: null, String, Number, Boolean, String[] or String[][]; {@code ranges} is
-   *     a long[] with the two addresses of an exported batch
+   *     a byte[] of packed ranges, or a long[] with the two addresses of an exported batch
    */
   public static ScanRequest of(String[] names, Object[] values) {
     Map<String, Object> named = new HashMap<>();
     for (int i = 0; i < names.length; i++) {
       named.put(names[i], values[i]);
     }
-    long[] addresses = (long[]) named.remove("ranges");
+    Object ranges = named.remove("ranges");
+    if (ranges instanceof byte[]) {
+      return new ScanRequest(named, Ranges.read((byte[]) ranges));
+    }
+    long[] addresses = (long[]) ranges;
     return new ScanRequest(named, Ranges.read(addresses[0], addresses[1]));
   }
 
