@@ -230,6 +230,14 @@ def test_what_repeats_over_long_distances_is_compressed_as_a_whole() -> None:
     assert decode_vector(field, vector).to_pylist() == values
 
 
+def test_very_long_texts_are_compressed_as_a_whole() -> None:
+    field = Field("message", FieldType.STRING)
+    values = [f"{i:x}" * 130_000 for i in range(16, 90)]
+    vector = encode_vector(field, pa.array(values), "packed")
+    assert vector is not None and (vector[1], vector[3]) == (1, 2)
+    assert decode_vector(field, vector).to_pylist() == values
+
+
 @given(
     st.lists(
         st.binary(max_size=40) | st.sampled_from([b"\xff", b"\xff\xff\xff", b"", b"\xffa\xff"]), min_size=1, max_size=30

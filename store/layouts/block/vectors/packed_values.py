@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from .packed_bits import find_bit_width, pack_bits
-from .symbols import CompressedStrings, StringCompressor, can_compress, decompress, read_table
+from .symbols import CompressedStrings, StringCompressor, decompress, read_table
 from .vector_header import U32, PayloadReader, make_damage_error
 
 _HEADER = struct.Struct("<BBI")
 _RAW, _SYMBOLS = 0, 1
 _ANCHORED = 32
-_FEWEST_BYTES = 1024
+FEWEST_BYTES = 1024
 """Values of fewer bytes in all are stored as they are: a table takes about as much."""
 _WORTH = 0.9
 """Compressed values are stored if they, with their table, have at most this share of the bytes."""
@@ -37,10 +37,10 @@ def split_bytes(values: pa.BinaryArray) -> tuple[np.ndarray, bytes]:
 def encode_values(lengths: np.ndarray, data: bytes, compressor: StringCompressor | None = None) -> list[bytes]:
     """Returns values one after the other as parts of a payload.
 
-    ``compressor`` is one that was made for such values; None makes one for these.
+    ``compressor`` is one that was made for such values; without one they are stored as they are.
     """
-    if len(data) >= _FEWEST_BYTES and can_compress():
-        compressed = (compressor or StringCompressor(data, lengths)).compress(data, lengths)
+    if compressor is not None and len(data) >= FEWEST_BYTES:
+        compressed = compressor.compress(data, lengths)
         if len(compressed.table) + len(compressed.data) <= _WORTH * len(data):
             return _write_values(_SYMBOLS, compressed)
     return _write_values(_RAW, CompressedStrings(b"", lengths.astype(np.int64), data))

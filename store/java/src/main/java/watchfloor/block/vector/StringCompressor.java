@@ -171,10 +171,14 @@ public final class StringCompressor {
    * the ends of the compressed ones.
    */
   public byte[] compress(byte[] bytes, int[] ends) {
-    byte[] into = new byte[2 * (ends.length == 0 ? 0 : ends[ends.length - 1])];
+    byte[] into = new byte[(ends.length == 0 ? 0 : ends[ends.length - 1]) / 2];
     int at = 0;
     int to = 0;
     for (int i = 0; i < ends.length; i++) {
+      int most = to + 2 * (ends[i] - at);
+      if (most > into.length) {
+        into = Arrays.copyOf(into, Math.max(most, into.length + into.length / 2));
+      }
       for (int end = ends[i]; at < end; ) {
         int code = find(bytes, at, end);
         if (code < 0) {
