@@ -58,14 +58,18 @@ def another_writes(self, *what):
     with lock:
         if not first:
             first.append(self)
-    if first[0] is not self:
-        second.set()
+        if first[0] is not self:
+            second.set()
     hold(self, *what)
 
 def wait_for_another(self):
-    if first == [self] and second.wait(30):
-        die("side by side")
-        (HERE / "side by side again").touch()
+    if first == [self]:
+        if second.wait(10):
+            die("side by side")
+            (HERE / "side by side again").touch()
+        with lock:
+            first.clear()
+            second.clear()
     flush(self)
 
 BulkSink._buffer_batch, BulkSink.flush = another_writes, wait_for_another
@@ -78,12 +82,13 @@ def test_the_next_item_is_read_while_one_is_imported(
     store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By one worker, which is killed when it does so for the first time. Only then do later items write before an
-    earlier one is flushed."""
+    earlier one is flushed. The two of that time are read again one after the other, and the next two side by side.
+    """
     settings, lines = own(store_settings, "bulk_lanes", ingest_mode="bulk"), 3000
     kind = store.catalog.register(source("bulk_lanes"))
-    files = [log_file(tmp_path / f"{name}.log", lines, salt=name) for name in "ab"]
+    files = [log_file(tmp_path / f"{name}.log", lines, salt=name) for name in "abcd"]
     result = load_killed(SIDE_BY_SIDE, ("side by side",), Load(settings, files, kind.name), tmp_path, monkeypatch)
     assert (tmp_path / "side by side again").exists()
-    assert (result.events, result.quarantined, result.failed) == (2 * lines, 0, ())
-    assert counts(store, kind) == exactly(kind, 2 * lines)
+    assert (result.events, result.quarantined, result.failed) == (4 * lines, 0, ())
+    assert counts(store, kind) == exactly(kind, 4 * lines)
     assert not folders(store)
