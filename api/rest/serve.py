@@ -78,23 +78,29 @@ def run_server(
     server = make_server(app, settings.host, settings.port, limits, "http" if tls is None else "https")
     if tls is not None:
         use_tls(server, tls)
-    elif not ip_address(server.effective_host).is_loopback:
-        say(
-            "tokens and events go over the network unencrypted: name tls_certificate and tls_key, or listen on "
-            "127.0.0.1 behind a proxy with TLS"
-        )
-    address = f"{'http' if tls is None else 'https'}://{server.effective_host}:{server.effective_port}"
-    say(f"serving {address}/ (the web page; REST: /api/v1, health: /healthz); stop with Ctrl-C")
-    if (first := settings.secret_folder / FIRST_TOKEN_FILE).exists():
-        say(f"a bearer token is in {show_path(first)}")
     _install_signals(server, stopping or threading.Event())
     try:
         local = nullcontext() if commands is None else listen_locally(server, commands, settings.home)
+        # What is said holds: commands may rely on the local socket from then on.
         with local, guard_connections(server, limits):
+            _announce(server, settings, tls is not None, say)
             server.run()
     finally:
         close_server(server)
         log.info("stopped")
+
+
+def _announce(server: Any, settings: Settings, is_encrypted: bool, say: Callable[[str], None]) -> None:
+    """Says where the server listens, and where its first token is."""
+    if not is_encrypted and not ip_address(server.effective_host).is_loopback:
+        say(
+            "tokens and events go over the network unencrypted: name tls_certificate and tls_key, or listen on "
+            "127.0.0.1 behind a proxy with TLS"
+        )
+    address = f"{'https' if is_encrypted else 'http'}://{server.effective_host}:{server.effective_port}"
+    say(f"serving {address}/ (the web page; REST: /api/v1, health: /healthz); stop with Ctrl-C")
+    if (first := settings.secret_folder / FIRST_TOKEN_FILE).exists():
+        say(f"a bearer token is in {show_path(first)}")
 
 
 def _install_signals(server: Any, stopping: threading.Event) -> None:
