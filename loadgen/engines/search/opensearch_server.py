@@ -7,13 +7,14 @@ import os
 import pwd
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
 from watchfloor.schema.errors import StackError
 from watchfloor.store.runtime.java_home import find_java
 from watchfloor.store.stack.home.checks import find_free_ports
+
+from .starting import wait_until_up
 
 HOST = "127.0.0.1"
 _START_SECONDS = 300
@@ -51,7 +52,7 @@ class OpenSearchServer:
                 extra_groups=[] if user else None,
             )
         try:
-            self._wait_until_up()
+            wait_until_up("OpenSearch", self._process, self._output_file, lambda: _is_up(self.port), _START_SECONDS)
         except BaseException:
             self.close()
             raise
@@ -60,15 +61,6 @@ class OpenSearchServer:
         # Its data is no longer needed, and an orderly stop takes long on a busy machine.
         self._process.kill()
         self._process.wait()
-
-    def _wait_until_up(self) -> None:
-        until = time.monotonic() + _START_SECONDS
-        while not _is_up(self.port):
-            if self._process.poll() is not None or time.monotonic() > until:
-                ended = self._process.poll()
-                why = f"did not answer within {_START_SECONDS} s" if ended is None else f"ended with {ended}"
-                raise StackError(f"OpenSearch {why}\n{self._output_file.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.25)
 
 
 def _write_configuration(home: Path, folder: Path, port: int, transport: int) -> None:

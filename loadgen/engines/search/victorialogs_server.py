@@ -5,12 +5,13 @@ from __future__ import annotations
 import http.client
 import os
 import subprocess
-import time
 from pathlib import Path
 
 from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
 from watchfloor.schema.errors import StackError
 from watchfloor.store.stack.home.checks import find_free_ports
+
+from .starting import wait_until_up
 
 HOST = "127.0.0.1"
 _START_SECONDS = 60
@@ -49,7 +50,7 @@ class VictoriaLogsServer:
                 env=os.environ | {"GOMAXPROCS": str(THREADS)},
             )
         try:
-            self._wait_until_up()
+            wait_until_up("VictoriaLogs", self._process, self._output_file, self._is_up, _START_SECONDS)
         except BaseException:
             self.close()
             raise
@@ -58,15 +59,6 @@ class VictoriaLogsServer:
         # Its data is no longer needed.
         self._process.kill()
         self._process.wait()
-
-    def _wait_until_up(self) -> None:
-        until = time.monotonic() + _START_SECONDS
-        while not self._is_up():
-            if self._process.poll() is not None or time.monotonic() > until:
-                ended = self._process.poll()
-                why = f"did not answer within {_START_SECONDS} s" if ended is None else f"ended with {ended}"
-                raise StackError(f"VictoriaLogs {why}\n{self._output_file.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.05)
 
     def _is_up(self) -> bool:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=5)

@@ -3,9 +3,9 @@ package watchfloor.block.vector;
 import java.util.Arrays;
 
 /**
- * Compresses strings by a {@link SymbolTable} that it makes for them.
+ * Compresses strings by a {@link SymbolTable} that it makes from a sample of them.
  *
- * <p>The table is made from a sample, in rounds, each of more of the sample: a round compresses it by the symbols so far,
+ * <p>The table is made in rounds, each of more of the sample: a round compresses it by the symbols so far,
  * and of these and of all that followed one another, joined, keeps those that stand for the most bytes. As in FSST only one
  * symbol of three bytes or more is kept of those that share a place in a small hash table, so a symbol is found by two
  * look-ups.
@@ -13,7 +13,8 @@ import java.util.Arrays;
 public final class StringCompressor {
   /** By round: one in so many strings of the sample is looked at. */
   private static final int[] ROUNDS = {8, 4, 2, 1, 1};
-  private static final int SAMPLE_BYTES = 1 << 14;
+  /** The bytes of the sample that a round looks at, at most. */
+  private static final int MOST_BYTES = 1 << 15;
   /** In the counts of a round, a byte without a symbol is this more than its value. */
   private static final int LITERAL = 256;
   private static final int TOKENS = 512;
@@ -41,24 +42,21 @@ public final class StringCompressor {
   private final short[] pair = new short[1 << 16];
   private final short[] single = new short[1 << 8];
 
-  /** Makes the table for strings: {@code ends} has the end of each in {@code bytes}; the first begins at 0. */
+  /** Makes the table for strings like these: {@code ends} has the end of each in {@code bytes}; the first begins at 0. */
   public StringCompressor(byte[] bytes, int[] ends) {
     Arrays.fill(longer, (short) -1);
     Arrays.fill(pair, (short) -1);
     Arrays.fill(single, (short) -1);
-    long total = ends.length == 0 ? 0 : ends[ends.length - 1];
-    int step = (int) Math.max(1, Math.min(ends.length, total / SAMPLE_BYTES));
     Scratch scratch = SCRATCH.get();
     for (int share : ROUNDS) {
-      count(bytes, ends, step * share, scratch);
+      count(bytes, ends, share, scratch);
       choose(scratch);
     }
   }
 
   private void count(byte[] bytes, int[] ends, int step, Scratch scratch) {
-    int left = 2 * SAMPLE_BYTES;
-    for (long index = 0; index < ends.length; index += step) {
-      int i = (int) index;
+    int left = MOST_BYTES;
+    for (int i = 0; i < ends.length; i += step) {
       int at = i == 0 ? 0 : ends[i - 1];
       int end = Math.min(ends[i], at + left);
       left -= end - at;
