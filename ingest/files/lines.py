@@ -82,7 +82,7 @@ def read_chunks(
 def split_chunk(chunk: Chunk, most_lines: int) -> Iterator[Chunk]:
     """Yields a chunk as chunks of at most ``most_lines`` lines. Usually that is the chunk itself."""
     rest = chunk
-    while rest.data.count(b"\n") > most_lines:
+    while np.count_nonzero(np.frombuffer(rest.data, np.uint8) == ord("\n")) > most_lines:
         ends = np.flatnonzero(np.frombuffer(rest.data, np.uint8) == ord("\n")) + 1
         starts = [0, *ends[most_lines - 1 :: most_lines].tolist()]
         for start, end in pairwise(starts):

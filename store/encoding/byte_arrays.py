@@ -34,6 +34,14 @@ def split_bytes(data: np.ndarray, width: int, nulls_of: pa.Array | None = None) 
     return pa.Array.from_buffers(pa.binary(), rows, buffers)
 
 
+def make_binary_array(lengths: np.ndarray, data: bytes | memoryview, nulls: np.ndarray | None = None) -> pa.BinaryArray:
+    """Returns an array of values that stand one after the other in ``data``. Where ``nulls`` is true it is null."""
+    offsets = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    valid = None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+    return pa.Array.from_buffers(pa.binary(), len(lengths), [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
 def to_byte_rows(column: pa.BinaryArray, width: int) -> np.ndarray:
     """Returns values of ``width`` bytes each, none of them null, as a (rows, width) array of bytes."""
     return read_bytes(column, width).reshape(-1, width)

@@ -43,6 +43,7 @@ from watchfloor.store.layouts.block.blocks.block_writes import (
 from watchfloor.store.layouts.block.compaction.merge import ItemOrigin
 from watchfloor.store.layouts.block.compaction.replace_item import NewBlocks, replace_item
 from watchfloor.store.layouts.block.vectors.column import make_binary_column, make_column
+from watchfloor.store.layouts.block.vectors.packing import Packer
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
 from watchfloor.store.sightings.item_records import read_item_records, remove_stale_sightings
 from watchfloor.store.sightings.item_sightings import ItemSightings
@@ -78,6 +79,7 @@ class BlockEncoder:
         self._source, self._file_id, self._item_id = source, file_id, item_id
         self._block_rows, self._compression, self._again = block_rows, compression, again
         self._counts, self._sightings = ItemCounts(source, item_id), ItemSightings(source, item_id)
+        self._packers = {field.name: Packer(compression) for field in source.fields}
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
         self._slabs = 0
@@ -149,7 +151,7 @@ class BlockEncoder:
             LabelledColumn(
                 f.name,
                 source.visibility_of(f),
-                make_column(f, events.column(f.name), self._compression),
+                make_column(f, events.column(f.name), self._compression, self._packers[f.name]),
                 f.is_indexed,
                 f.is_reversed,
             )

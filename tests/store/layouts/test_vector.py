@@ -24,8 +24,10 @@ from watchfloor.store.bridge import jvm
 from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.layouts.block.vectors.column import encode_vector, make_column
 from watchfloor.store.layouts.block.vectors.packed_bits import count_packed_bytes, pack_bits, unpack_bits
+from watchfloor.store.layouts.block.vectors.packing import Packer
 from watchfloor.store.layouts.block.vectors.symbols import StringCompressor, decompress, read_table
 from watchfloor.store.layouts.block.vectors.vector import Compression, count_rows, decode_binary, decode_vector
+from watchfloor.store.layouts.block.vectors.vector_header import read_header
 
 CODECS: tuple[Compression, ...] = ("none", "zstd", "lz4_raw", "packed")
 codecs = st.sampled_from(CODECS)
@@ -219,6 +221,30 @@ def test_strings_are_compressed_by_symbols(indexed: bool) -> None:
     few = np.array([2999, 3, 0, 17])
     part = column.encode_events(few)
     assert part is not None and decode_vector(field, part).to_pylist() == [values[i] for i in few]
+
+
+def read_symbols(vector: bytes) -> bytes:
+    """Returns the table of symbols of a packed plain vector without nulls."""
+    payload = read_header(memoryview(vector)).payload
+    assert payload[0] == 1, "compressed by symbols"
+    stored = payload[6:]  # behind the kind, a width and a length
+    table = read_table(stored)
+    assert table is not None
+    return bytes(stored[: table[2]])
+
+
+def test_slabs_share_a_table_of_symbols_while_it_serves_them() -> None:
+    field, packer = Field("path", FieldType.STRING), Packer("packed")
+    paths = [f"/static/img/{i * 7919 % 5000}/logo.png" for i in range(5000)]
+    others = [f"{i * 104729 % 10**9:09d} GET?session={i:x}&ÄÖÜ" for i in range(5000)]
+    tables = []
+    for values in (paths[:2500], paths[2500:], others):
+        vector = make_column(field, pa.array(values, field.arrow), "packed", packer).encode_events(
+            np.arange(len(values))
+        )
+        assert vector is not None and decode_vector(field, vector).to_pylist() == values
+        tables.append(read_symbols(vector))
+    assert tables[0] == tables[1] != tables[2]
 
 
 def test_what_repeats_over_long_distances_is_compressed_as_a_whole() -> None:

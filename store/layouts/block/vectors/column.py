@@ -18,7 +18,7 @@ from watchfloor.store.encoding.numbers import NUMBER_BYTES, numbers_to_bytes, to
 from watchfloor.store.encoding.values import encode_elements
 
 from .packed_bits import find_bit_width
-from .packing import choose_packing
+from .packing import Packer
 from .vector import (
     CODEC,
     Compression,
@@ -49,21 +49,25 @@ class VectorColumn(Protocol):
         """
 
 
-def make_column(field: Field, values: pa.Array, compression: Compression) -> VectorColumn:
-    """Returns the column of ``values``, which have the field's Arrow type."""
+def make_column(field: Field, values: pa.Array, compression: Compression, packer: Packer | None = None) -> VectorColumn:
+    """Returns the column of ``values``, which have the field's Arrow type.
+
+    ``packer`` is that of the field in the slabs of a work item; without one the slab is alone.
+    """
+    packer = packer or Packer(compression)
     if field.is_list:
-        return _ListColumn(field, values, compression)
+        return _ListColumn(field, values, compression, packer)
     if field.scalar in NUMBER_BYTES:
         return _NumberColumn(field, values, compression)
     if not field.is_indexed and _distinct_share(values) > _UNLIKE:
-        return _PlainColumn(encode_elements(field, values), compression)
+        return _PlainColumn(encode_elements(field, values), packer)
     words = values.dictionary_encode()
-    return _DictionaryColumn(words, encode_elements(field, words.dictionary), compression)
+    return _DictionaryColumn(words, encode_elements(field, words.dictionary), packer)
 
 
 def make_binary_column(values: pa.DictionaryArray, compression: Compression) -> VectorColumn:
     """Returns a column of bytes that are stored as they are. No value is null, and the dictionary's are distinct."""
-    return _DictionaryColumn(values, values.dictionary, compression)
+    return _DictionaryColumn(values, values.dictionary, Packer(compression))
 
 
 def encode_vector(field: Field, values: pa.Array, compression: Compression = CODEC) -> bytes | None:
@@ -81,7 +85,7 @@ def _distinct_share(values: pa.Array) -> float:
 class _DictionaryColumn:
     """Strings and addresses, with a dictionary of the whole slab."""
 
-    def __init__(self, dictionary: pa.DictionaryArray, distinct: pa.BinaryArray, compression: Compression) -> None:
+    def __init__(self, dictionary: pa.DictionaryArray, distinct: pa.BinaryArray, packer: Packer) -> None:
         """``distinct`` are the encoded values of the dictionary."""
         order = pc.sort_indices(distinct)
         rank = np.empty(len(distinct) + 1, np.int32)
@@ -90,7 +94,7 @@ class _DictionaryColumn:
         self._values = distinct.take(order)
         self._codes = rank.take(_fill_null_codes(dictionary, len(distinct)))
         self._lengths = pc.binary_length(self._values).to_numpy().astype(np.int64)
-        self._packing = choose_packing(self._values, compression)
+        self._packing = packer.pack(self._values)
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
         places = self._codes.take(events)
@@ -100,16 +104,19 @@ class _DictionaryColumn:
         used, counts, codes = found
         lengths = self._lengths[used]
         if self._is_dictionary_smaller(lengths, counts, len(events)):
-            return encode_dictionary(self._values.take(pa.array(used)), codes, *self._packing)
+            distinct = pa.array(used)
+            values, compressed = self._values.take(distinct), self._packing.take(distinct)
+            return encode_dictionary(values, codes, self._packing.compression, compressed)
         bounds = self._values[int(used[0])].as_py(), self._values[int(used[-1])].as_py()
         nulls = places == len(self._values)
-        taken = self._values.take(pa.array(places, mask=nulls if nulls.any() else None))
-        return encode_plain(taken, bounds, *self._packing)
+        all_places = pa.array(places, mask=nulls if nulls.any() else None)
+        values, compressed = self._values.take(all_places), self._packing.take(all_places)
+        return encode_plain(values, bounds, self._packing.compression, compressed)
 
     def _is_dictionary_smaller(self, lengths: np.ndarray, counts: np.ndarray, events: int) -> bool:
         """Returns whether distinct values of these lengths and codes are smaller than the values, each as often."""
         once, always = int(lengths.sum()), int(lengths @ counts)
-        if self._packing[0] == "packed":
+        if self._packing.compression == "packed":
             # A length takes about a byte, and values about half of theirs.
             return 8 * len(lengths) + 4 * once + events * find_bit_width(len(lengths)) <= 8 * events + 4 * always
         return 4 * len(lengths) + once + events * find_unsigned_width(len(lengths)) <= 4 * events + always
@@ -122,15 +129,17 @@ class _DictionaryColumn:
 class _PlainColumn:
     """Strings and addresses that hardly ever repeat."""
 
-    def __init__(self, values: pa.BinaryArray, compression: Compression) -> None:
-        self._values, self._packing = values, choose_packing(values, compression)
+    def __init__(self, values: pa.BinaryArray, packer: Packer) -> None:
+        self._values, self._packing = values, packer.pack(values)
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
-        values = self._values.take(pa.array(events))
+        places = pa.array(events)
+        values = self._values.take(places)
         if values.null_count == len(values):
             return None
         ends = pc.min_max(values)
-        return encode_plain(values, (ends["min"].as_py(), ends["max"].as_py()), *self._packing)
+        bounds = ends["min"].as_py(), ends["max"].as_py()
+        return encode_plain(values, bounds, self._packing.compression, self._packing.take(places))
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         raise NotImplementedError("a field with an index has a dictionary")
@@ -153,7 +162,6 @@ class _NumberColumn:
             rank[order] = np.arange(len(distinct), dtype=np.int32)
             rank[-1] = len(distinct)
             self._distinct, self._codes = distinct[order], rank.take(_fill_null_codes(dictionary, len(distinct)))
-            self._packing = choose_packing(numbers_to_bytes(self._kind, self._distinct), compression)
 
     def _is_repetitive(self) -> bool:
         """Returns whether a dictionary may be the smaller form."""
@@ -178,8 +186,7 @@ class _NumberColumn:
             used, _, codes = found
             low, high = int(self._distinct[used[0]]), int(self._distinct[used[-1]])
             if self._is_dictionary_smaller(len(used), high - low, len(events)):
-                values = numbers_to_bytes(self._kind, self._distinct[used])
-                return encode_dictionary(values, codes, *self._packing)
+                return encode_dictionary(numbers_to_bytes(self._kind, self._distinct[used]), codes, self._compression)
         return encode_numbers(numbers, valid, width, self._compression)
 
     def _is_dictionary_smaller(self, distinct: int, span: int, events: int) -> bool:
@@ -198,8 +205,8 @@ class _NumberColumn:
 class _ListColumn:
     """Lists: their lengths, and a vector of all elements."""
 
-    def __init__(self, field: Field, values: pa.ListArray, compression: Compression) -> None:
-        self._values, self._compression = values, compression
+    def __init__(self, field: Field, values: pa.ListArray, compression: Compression, packer: Packer) -> None:
+        self._values, self._compression, self._packer = values, compression, packer
         self._elements = Field(field.name, field.scalar, field.indexes)
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
@@ -208,7 +215,7 @@ class _ListColumn:
             return None
         elements = lists.flatten()
         within: Compression = "packed" if self._compression == "packed" else "none"
-        inner = encode_vector(self._elements, elements, within)
+        inner = make_column(self._elements, elements, within, self._packer).encode_events(np.arange(len(elements)))
         if inner is None or not is_readable_alone(inner):
             inner = encode_vector(self._elements, elements, "none") or _encode_no_values(self._elements, elements)
         valid = lists.is_valid().to_numpy(zero_copy_only=False) if lists.null_count else None

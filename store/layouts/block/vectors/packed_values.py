@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from .packed_bits import find_bit_width, pack_bits
-from .symbols import CompressedStrings, StringCompressor, decompress, read_table
+from .symbols import CompressedStrings, decompress, read_table
 from .vector_header import U32, PayloadReader, make_damage_error
 
 _HEADER = struct.Struct("<BBI")
@@ -34,15 +34,14 @@ def split_bytes(values: pa.BinaryArray) -> tuple[np.ndarray, bytes]:
     return np.diff(offsets).astype(U32), memoryview(data)[first:last].tobytes() if data is not None else b""
 
 
-def encode_values(lengths: np.ndarray, data: bytes, compressor: StringCompressor | None = None) -> list[bytes]:
+def encode_values(lengths: np.ndarray, data: bytes, compressed: CompressedStrings | None = None) -> list[bytes]:
     """Returns values one after the other as parts of a payload.
 
-    ``compressor`` is one that was made for such values; without one they are stored as they are.
+    They are stored as they are, or as ``compressed`` if that is worth it.
     """
-    if compressor is not None and len(data) >= FEWEST_BYTES:
-        compressed = compressor.compress(data, lengths)
-        if len(compressed.table) + len(compressed.data) <= _WORTH * len(data):
-            return _write_values(_SYMBOLS, compressed)
+    least = _WORTH * len(data) if len(data) >= FEWEST_BYTES else 0
+    if compressed is not None and len(compressed.table) + len(compressed.data) <= least:
+        return _write_values(_SYMBOLS, compressed)
     return _write_values(_RAW, CompressedStrings(b"", lengths.astype(np.int64), data))
 
 

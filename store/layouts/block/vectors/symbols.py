@@ -13,7 +13,7 @@ import jpype
 import numpy as np
 
 from watchfloor.store.bridge import jvm
-from watchfloor.store.bridge.call import call_java, to_java_bytes
+from watchfloor.store.bridge.call import array_class, call_java, to_java_bytes
 
 ESCAPE = 255
 _LONGEST = 8
@@ -50,7 +50,7 @@ def can_compress() -> bool:
 
 
 def _find_ends(lengths: np.ndarray) -> Any:
-    return jpype.JArray(jpype.JInt)(np.cumsum(lengths).astype(np.int32))
+    return array_class(jpype.JInt)(np.cumsum(lengths).astype(np.int32))
 
 
 def read_table(data: memoryview) -> tuple[np.ndarray, np.ndarray, int] | None:

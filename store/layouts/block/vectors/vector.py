@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.field import Field
-from watchfloor.store.encoding.byte_arrays import to_byte_rows
+from watchfloor.store.encoding.byte_arrays import make_binary_array, to_byte_rows
 from watchfloor.store.encoding.numbers import NUMBER_BYTES, from_numbers
 from watchfloor.store.encoding.values import decode_elements
 
 from .packed_bits import find_bit_width, pack_bits
 from .packed_values import decode_values, encode_values, split_bytes
-from .symbols import StringCompressor
+from .symbols import CompressedStrings
 from .vector_header import (
     DICTIONARY,
     LIST,
@@ -57,12 +57,12 @@ def find_unsigned_width(most: int) -> int:
 
 
 def encode_dictionary(
-    values: pa.BinaryArray, codes: np.ndarray, compression: Compression, compressor: StringCompressor | None = None
+    values: pa.BinaryArray, codes: np.ndarray, compression: Compression, compressed: CompressedStrings | None = None
 ) -> bytes:
     """Returns a vector of codes and their dictionary.
 
-    ``values`` are distinct and in ascending order. The code ``len(values)`` means null. ``compressor`` is one that was
-    made for values like these.
+    ``values`` are distinct and in ascending order. The code ``len(values)`` means null. ``compressed`` are the same
+    values, compressed by symbols.
     """
     count = len(values)
     lengths, data = split_bytes(values)
@@ -70,7 +70,7 @@ def encode_dictionary(
     head = U32.type(count).tobytes()
     if compression == "packed":
         width = find_bit_width(count)
-        payload = [head, *encode_values(lengths, data, compressor), pack_bits(codes, width)]
+        payload = [head, *encode_values(lengths, data, compressed), pack_bits(codes, width)]
         return pack_vector(Shape(DICTIONARY, len(codes), bounds, code_width=width, version=PACKED), payload, "none")
     width = find_unsigned_width(count)
     payload = [head, lengths.tobytes(), data, codes.astype(WIDTHS[width]).tobytes()]
@@ -81,18 +81,19 @@ def encode_plain(
     values: pa.BinaryArray,
     bounds: tuple[bytes, bytes] | None,
     compression: Compression,
-    compressor: StringCompressor | None = None,
+    compressed: CompressedStrings | None = None,
 ) -> bytes:
     """Returns a vector of values one after the other.
 
-    ``bounds`` are the smallest and the largest value. ``compressor`` is one that was made for values like these.
+    ``bounds`` are the smallest and the largest value. ``compressed`` are the same values, compressed by symbols, a null
+    as an empty one.
     """
     valid = _find_validity(values)
     lengths, data = split_bytes(values.fill_null(b"") if valid is not None else values)
     bitmap = _pack_validity(valid)
     if compression == "packed":
         shape = Shape(PLAIN, len(values), bounds, valid is not None, version=PACKED)
-        return pack_vector(shape, [*bitmap, *encode_values(lengths, data, compressor)], "none")
+        return pack_vector(shape, [*bitmap, *encode_values(lengths, data, compressed)], "none")
     shape = Shape(PLAIN, len(values), bounds, valid is not None)
     return pack_vector(shape, [*bitmap, lengths.tobytes(), data], compression)
 
@@ -228,7 +229,7 @@ def _decode_dictionary(head: StoredVector, payload: PayloadReader) -> tuple[pa.B
     else:
         lengths = payload.array(U32, count)
         data = payload.take(int(lengths.sum(dtype=np.int64)))
-    values = _make_binary(lengths, data, None)
+    values = make_binary_array(lengths, data)
     codes = payload.numbers(head, head.rows)
     payload.end()
     highest = int(codes.max()) if head.rows else 0
@@ -249,15 +250,7 @@ def _decode_plain(head: StoredVector, payload: PayloadReader) -> pa.BinaryArray:
         raise make_damage_error("a null that has bytes")
     if int(lengths.sum(dtype=np.int64)) != len(data):
         raise make_damage_error(f"its lengths do not add up to {len(data)}")
-    return _make_binary(lengths, data, nulls)
-
-
-def _make_binary(lengths: np.ndarray, data: memoryview, nulls: np.ndarray | None) -> pa.BinaryArray:
-    """Returns an array of values that stand one after the other in ``data``."""
-    offsets = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(lengths, out=offsets[1:])
-    valid = None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little"))
-    return pa.Array.from_buffers(pa.binary(), len(lengths), [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
+    return make_binary_array(lengths, data, nulls)
 
 
 def _decode_numbers(field: Field, head: StoredVector, payload: PayloadReader) -> pa.Array:
