@@ -307,11 +307,14 @@ def test_a_search_is_saved_and_found_again(page: Page, service: PageService) -> 
     expect(page.locator(".saved-box")).to_contain_text("You have saved none yet.")
 
 
-def test_nothing_jumps_while_rows_and_counts_arrive(page: Page) -> None:
+def test_nothing_jumps_while_rows_counts_and_completions_arrive(page: Page) -> None:
     expect(page.locator(".total")).to_have_text(re.compile("events$"))
     write_filter(page, "status = 404")
     page.keyboard.press("Enter")
     expect(page.locator(".total")).to_have_text("2,700 events")
+    find_filter(page).click()
+    page.keyboard.type(" and status ")
+    expect(page.locator("#filter .cm-tooltip-autocomplete")).to_be_visible()  # a long list of operators
     jumps = page.evaluate(
         """() => new Promise(done => new PerformanceObserver(list => done(list.getEntries().map(one => one.value)))
             .observe({type: 'layout-shift', buffered: true}) ?? setTimeout(() => done([]), 1000))"""

@@ -27,6 +27,8 @@ export const theme = EditorView.theme({
     boxShadow: "var(--shadow)",
     overflow: "hidden",
   },
+  // Until it has a place the editor keeps it here; unseen, its way from here is no jump of the page.
+  ".cm-tooltip[style*='top: -10000px']": { visibility: "hidden" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "16em", fontSize: "13px" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "3px 10px", display: "flex", gap: "1.5em" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
