@@ -9,11 +9,13 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from ingest_support import PoolHere
 from loaded import LAYOUTS
 from own_stack import SharedStack
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+from watchfloor.ingest.intake import load
 from watchfloor.ingest.worker import pool
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
@@ -46,12 +48,17 @@ APART = (
     "test_cut_masters",
     "test_lost_peers",
 )
+# Files that ask the same sources: one process of a run takes them one after the other, and writes those once.
+ORACLES = (
+    "test_oracle_at_length", "test_stats_at_length", "test_oracle", "test_stats_oracle", "test_sort_oracle",
+    "test_lists_oracle",
+)  # fmt: skip
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
     *APART, "test_ingest_crash", "test_poison_items", "test_bulk_killed", "test_small_runs",
-    "test_exact_at_length", "test_reversed_index_loads", "test_fuzzed_requests_at_length", "test_oracle_at_length",
-    "test_stats_at_length", "test_million_values", "test_oracle", "test_hostile_filters", "test_event_scans",
+    "test_exact_at_length", "test_reversed_index_loads", "test_fuzzed_requests_at_length", *ORACLES,
+    "test_million_values", "test_hostile_filters", "test_event_scans",
     "test_bridge", "test_bench", "test_server_down", "test_bulk", "test_bulk_failures", "test_ingest", "test_retry",
     "test_page",
     "test_compact", "test_faces_on_stack", "test_label_walk", "test_engines", "test_peers", "test_compact_again",
@@ -86,11 +93,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Lanes(LoadFileScheduling):
-    """Files in their order to whichever process is free, those of ``APART`` as if they were one."""
+    """Files in their order to whichever process is free, those of ``APART`` as if they were one, and ``ORACLES``."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return "apart" if Path(file).stem in APART else file
+        name = Path(file).stem
+        return "apart" if name in APART else "oracles" if name in ORACLES else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
@@ -101,6 +109,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
 def quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pool that starts a worker anew almost at once, for tests that kill one after the other."""
     monkeypatch.setattr(pool, "_FIRST_WAIT", 0.05)
+
+
+@pytest.fixture(scope="module")
+def loads_here() -> Iterator[None]:
+    """Commands that load have a worker in this process, where it is at work seconds sooner than in one of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "WorkerPool", PoolHere)
+        yield
 
 
 @pytest.fixture(params=LAYOUTS)

@@ -28,7 +28,7 @@ from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("loads_here")]
 NAMES = {
     "no UTF-8": b"caf\xe9-\xff.log",
     "newline": b"two\nlines.log",

@@ -30,7 +30,7 @@ from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.schema.definition import DEFAULT_LAYOUT, builtin_definitions
 from watchfloor.schema.settings.settings import Settings
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("loads_here")]
 
 # Sources of their own: other tests load access logs into web.access of the same stack.
 EVENTS, SOURCES = 300, {layout: f"faces.{layout}" for layout in LAYOUTS}

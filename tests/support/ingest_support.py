@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -179,6 +179,27 @@ def worker_here(settings: Settings) -> Iterator[None]:
         thread.join()
 
 
+class PoolHere:
+    """Takes the place of a ``WorkerPool``: its worker is a thread of this process."""
+
+    least_deaths = 0
+
+    def __init__(self, settings: Settings, workers: int, log_file: Path | None = None) -> None:
+        self._settings, self._worker = settings, ExitStack()
+        self._is_wanted = workers > 0
+
+    def restart_dead(self) -> None:
+        if self._is_wanted:
+            self._is_wanted = False
+            self._worker.enter_context(worker_here(self._settings))
+
+    def __enter__(self) -> PoolHere:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.close()
+
+
 @contextmanager
 def running_master(settings: Settings, folder: Path, feed: str | None, **options: object) -> Iterator[None]:
     stop = threading.Event()
@@ -191,8 +212,8 @@ def running_master(settings: Settings, folder: Path, feed: str | None, **options
         thread.join(30)
 
 
-def load(settings: Settings, *paths: Path, feed: str, again: bool = False) -> LoadResult:
-    """Loads files by a worker in this process."""
+def load(settings: Settings, *paths: Path, feed: str | None = None, again: bool = False) -> LoadResult:
+    """Loads files by a worker in this process; with None of the kinds that their first lines tell."""
     run = Load(settings, paths, feed, workers=0, again=again)
     with worker_here(settings):
         for _ in run:

@@ -20,7 +20,7 @@ from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("loads_here")]
 GUIDE = Path(__file__).parents[3] / "docs/cluster/cluster.md"
 INGEST, QUERY = "ingestor", "analyst"
 SYSTEM_PERMISSIONS = ("CREATE_NAMESPACE",)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -99,43 +100,81 @@ def micros(moment: datetime) -> int:
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
-@pytest.fixture(scope="module")
-def stored(store_settings: Settings, data_dir: Path) -> dict[str, dict[str, StoredSource]]:
-    """By layout and kind: Zeek's conn, dns and http of one office, and events of all types."""
-    logs = {kind: numbered(parse(data_dir / "zeek" / "brobeat" / f"{kind}.log")[0]) for kind in REAL}
-    kinds = {kind: StoredSource.of(loaded) for kind, loaded in {**logs, "mixed": mixed(MIXED_EVENTS)}.items()}
-    with Store.open(store_settings) as store:
-        return {
-            name: {kind: replace(known, loaded=in_layout(store, known.loaded, name)) for kind, known in kinds.items()}
-            for name in LAYOUTS
-        }
+class StackQuestions:
+    """The sources that are asked on one stack, and what is drawn for them. Each is made once, when it is needed.
 
-
-@pytest.fixture(scope="module")
-def pools(stored: dict[str, dict[str, StoredSource]]) -> dict[str, dict[str, list[Any]]]:
-    return {kind: pools_of(known.loaded.source, known.loaded.events) for kind, known in stored["cell"].items()}
-
-
-@pytest.fixture(scope="module")
-def strategies(
-    stored: dict[str, dict[str, StoredSource]], pools: dict[str, dict[str, list[Any]]]
-) -> dict[str, st.SearchStrategy[Any]]:
-    """Made once: a strategy over hundreds of values takes longer to make than to draw from.
-
-    By kind of real log filters of any shape; by type of field a condition of each operator, within such shapes.
+    To write the sources, and to make strategies over hundreds of values, takes as long as the questions of a test.
     """
-    made: dict[str, st.SearchStrategy[Any]] = {}
-    for kind in REAL:
-        one = filters(stored["cell"][kind].loaded.source, pools[kind])
-        made[kind] = st.lists(one, min_size=FILTERS_AT_ONCE, max_size=FILTERS_AT_ONCE)
-    fields, values = stored["cell"]["mixed"].loaded.source.fields, pools["mixed"]
-    # Two to one for fields with an index: what a planner makes of several conditions is about those.
-    others = st.one_of([leaves(field, values[field.name]) for field in (*fields, *(f for f in fields if f.is_indexed))])
-    for name in TYPES:
-        made[name] = _of_each_operator([field for field in fields if field.type_name == name], values, others)
-    each = [shapes(one, others) for one in expressions(stored["cell"]["mixed"].loaded.source, values).values()]
-    made[EXPRESSIONS] = st.tuples(*each)
-    return made
+
+    def __init__(self, settings: Settings, data_dir: Path) -> None:
+        self._settings, self._data_dir = settings, data_dir
+
+    @cached_property
+    def stored(self) -> dict[str, dict[str, StoredSource]]:
+        """By layout and kind: Zeek's conn, dns and http of one office, and events of all types."""
+        kinds = _read_kinds(self._data_dir)
+        with Store.open(self._settings) as store:
+            return {
+                name: {
+                    kind: replace(known, loaded=in_layout(store, known.loaded, name)) for kind, known in kinds.items()
+                }
+                for name in LAYOUTS
+            }
+
+    @cached_property
+    def pools(self) -> dict[str, dict[str, list[Any]]]:
+        """Values to ask for, by kind and field."""
+        return {kind: pools_of(known.loaded.source, known.loaded.events) for kind, known in self.stored["cell"].items()}
+
+    @cached_property
+    def strategies(self) -> dict[str, st.SearchStrategy[Any]]:
+        """By kind of real log filters of any shape; by type of field a condition of each operator, within such shapes.
+
+        And expressions, by their own name.
+        """
+        made: dict[str, st.SearchStrategy[Any]] = {}
+        for kind in REAL:
+            one = filters(self.stored["cell"][kind].loaded.source, self.pools[kind])
+            made[kind] = st.lists(one, min_size=FILTERS_AT_ONCE, max_size=FILTERS_AT_ONCE)
+        mixed_source, values = self.stored["cell"]["mixed"].loaded.source, self.pools["mixed"]
+        fields = mixed_source.fields
+        # Two to one for fields with an index: what a planner makes of several conditions is about those.
+        indexed = (field for field in fields if field.is_indexed)
+        others = st.one_of([leaves(field, values[field.name]) for field in (*fields, *indexed)])
+        for name in TYPES:
+            made[name] = _of_each_operator([field for field in fields if field.type_name == name], values, others)
+        made[EXPRESSIONS] = st.tuples(*(shapes(one, others) for one in expressions(mixed_source, values).values()))
+        return made
+
+
+@cache
+def _read_kinds(data_dir: Path) -> dict[str, StoredSource]:
+    logs = {kind: numbered(parse(data_dir / "zeek" / "brobeat" / f"{kind}.log")[0]) for kind in REAL}
+    return {kind: StoredSource.of(loaded) for kind, loaded in {**logs, "mixed": mixed(MIXED_EVENTS)}.items()}
+
+
+_questions: dict[Path, StackQuestions] = {}
+"""By the folder of the stack. Files with such questions come one after the other (``tests/conftest.py``)."""
+
+
+@pytest.fixture(scope="module")
+def stack_questions(store_settings: Settings, data_dir: Path) -> StackQuestions:
+    return _questions.setdefault(store_settings.home, StackQuestions(store_settings, data_dir))
+
+
+@pytest.fixture(scope="module")
+def stored(stack_questions: StackQuestions) -> dict[str, dict[str, StoredSource]]:
+    return stack_questions.stored
+
+
+@pytest.fixture(scope="module")
+def pools(stack_questions: StackQuestions) -> dict[str, dict[str, list[Any]]]:
+    return stack_questions.pools
+
+
+@pytest.fixture(scope="module")
+def strategies(stack_questions: StackQuestions) -> dict[str, st.SearchStrategy[Any]]:
+    return stack_questions.strategies
 
 
 def _of_each_operator(
