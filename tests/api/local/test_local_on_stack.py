@@ -10,14 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from command_line import run_command
 from loaded import LAYOUTS, write_hosts
-from local_service import no_store, print_command
+from local_service import Printed, no_store, print_command
 
 from watchfloor.api.cli import main as cli
 from watchfloor.schema.settings.settings import Settings
@@ -85,42 +85,66 @@ def lines(source: str) -> Iterator[tuple[str, ...]]:
     yield ("count", source, "--field", "host", "--value", "nonsense")
 
 
-def test_commands_print_the_same_with_a_service(home: Path, layout: str) -> None:
-    asked = list(dict.fromkeys(lines(NAMES[layout])))
-    alone = {line: print_command(home, line) for line in asked}
-    assert {status for status, _, _ in alone.values()} == {cli.OK, cli.USER}
-    with running_service(home), no_store():
-        for line, printed in alone.items():
+@dataclass(frozen=True)
+class Alone:
+    """What commands have printed before any service ran: by layout and command line, and pages of a source."""
+
+    printed: dict[str, dict[tuple[str, ...], Printed]]
+    whole: list[str]
+    first: list[str]
+    cursor: str
+
+
+@pytest.fixture(scope="module")
+def alone(home: Path, store_settings: Settings) -> Alone:
+    printed = {
+        layout: {line: print_command(home, line) for line in dict.fromkeys(lines(name))}
+        for layout, name in NAMES.items()
+    }
+    whole = run_command(store_settings, "query", NAMES["block"])[1].splitlines()
+    _, first, said = run_command(store_settings, "query", NAMES["block"], "--limit", "250")
+    return Alone(printed, whole, first.splitlines(), read_cursor(said))
+
+
+def read_cursor(said: str) -> str:
+    return said.rstrip().rpartition(" ")[2]
+
+
+@pytest.fixture(scope="module")
+def service(home: Path, alone: Alone) -> Iterator[subprocess.Popen[str]]:
+    """A service for all tests here, of which the last one kills it."""
+    with running_service(home) as process:
+        yield process
+
+
+@pytest.mark.usefixtures("service")
+def test_commands_print_the_same_with_a_service(home: Path, alone: Alone, layout: str) -> None:
+    assert {status for status, _, _ in alone.printed[layout].values()} == {cli.OK, cli.USER}
+    with no_store():
+        for line, printed in alone.printed[layout].items():
             assert print_command(home, line) == printed, line
 
 
-def test_a_cursor_goes_on_with_or_without_a_service(home: Path, store_settings: Settings) -> None:
-    source = NAMES["block"]
-    whole = run_command(store_settings, "query", source)[1].splitlines()
-    _, first, said = run_command(store_settings, "query", source, "--limit", "250")
-    cursor = said.rstrip().rpartition(" ")[2]
-    with running_service(home), no_store():
-        _, second, said = run_command(store_settings, "query", source, "--limit", "250", "--cursor", cursor)
-        cursor = said.rstrip().rpartition(" ")[2]
-    third = run_command(store_settings, "query", source, "--cursor", cursor)[1]
-    assert [*first.splitlines(), *second.splitlines(), *third.splitlines()] == whole
-
-
+@pytest.mark.usefixtures("service")
 def test_a_process_of_its_own_asks_the_service(home: Path) -> None:
     command = [*RUN, "--home", str(home), "query", NAMES["block"], "--limit", "2"]
-    with running_service(home):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-        log = home / "logs" / "queries.jsonl"
-        last = json.loads(log.read_text().splitlines()[-1])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    log = home / "logs" / "queries.jsonl"
+    last = json.loads(log.read_text().splitlines()[-1])
     assert [json.loads(line)["n"] for line in done.stdout.splitlines()] == [0, 1]
     assert (last["token"], last["asked"]["source"], last["rows"]) == ("(local)", NAMES["block"], 2)
 
 
-def test_a_killed_service_is_not_waited_for(home: Path, store_settings: Settings) -> None:
-    with running_service(home) as process:
-        process.kill()
-        process.wait()
-        assert run_command(store_settings, "count", NAMES["block"])[:2] == (0, "600\n")
-        other = replace(store_settings, port=0)
-        with running_service(other.home), no_store():
-            assert run_command(other, "count", NAMES["cell"])[:2] == (0, "600\n")
+def test_a_killed_service_is_not_waited_for_and_cursors_go_on(
+    alone: Alone, service: subprocess.Popen[str], store_settings: Settings
+) -> None:
+    source = NAMES["block"]
+    with no_store():
+        _, second, said = run_command(store_settings, "query", source, "--limit", "250", "--cursor", alone.cursor)
+    service.kill()
+    service.wait()
+    third = run_command(store_settings, "query", source, "--cursor", read_cursor(said))[1]
+    assert [*alone.first, *second.splitlines(), *third.splitlines()] == alone.whole
+    other = replace(store_settings, port=0)
+    with running_service(other.home), no_store():
+        assert run_command(other, "count", NAMES["cell"])[:2] == (0, "600\n")

@@ -29,6 +29,10 @@ from watchfloor.store.store import Store
 
 NAMESPACES = ["unshare", "--uts", "--mount"]
 LINES = 3000
+IMPATIENT = """
+import watchfloor.ingest.worker.claim as claim
+claim.HOST_SECONDS = 3.0  # for which an item waits for a host with its file
+"""
 HERE = name_this_process().partition(":")[0]
 
 
@@ -47,13 +51,17 @@ pytestmark = [
 
 @contextmanager
 def worker_elsewhere(settings: Settings, folder: Path, host: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Runs a worker on a host of this name, on which ``folder`` is empty; ends it and its children."""
+    """Runs a worker on a host of this name, on which ``folder`` is empty; ends it and its children.
+
+    What is imported as a worker starts is in the folder above.
+    """
     elsewhere = f'hostname {host} && mount -t tmpfs none "{folder}" && exec "$@"'
     code = "import sys; from watchfloor.api.cli.main import main; sys.exit(main())"
     arguments = ["--home", str(settings.home), "worker", "--workers", "1"]
     command = [*NAMESPACES, "sh", "-c", elsewhere, "sh", sys.executable, "-c", code, *arguments]
     queue = {"TOPIC": settings.topic, "GROUP": settings.group, "PARTITIONS": str(settings.partitions)}
     environment = {**os.environ, **{f"WATCHFLOOR_{name}": value for name, value in queue.items()}}
+    environment["PYTHONPATH"] = str(folder.parent)
     worker = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for(lambda: host in hosts_of(settings), 90)
@@ -77,6 +85,7 @@ def test_a_file_that_no_host_with_workers_has(store_settings: Settings, tmp_path
     log = folder / "conn.log"
     head = f"#separator \\x09\n#path\telsewhere{RUN}\n#fields\tts\thost\n#types\ttime\tstring\n"
     log.write_text(f"{head}1772323200.0\ta\n")
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
     with worker_elsewhere(settings, folder, "elsewhere"):
         result = load(settings, log, workers=0)
     (failed,) = [reason for file in result.files for reason in file.failed]

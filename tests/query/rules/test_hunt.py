@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run_command
-from loaded import load
+from ingest_support import load, own
 
 from watchfloor.query.rules import hunt
 from watchfloor.schema.settings.settings import Settings
@@ -42,7 +42,7 @@ def settings(store_settings: Settings, tmp_path_factory: pytest.TempPathFactory)
             event = {"ts": 1_935_360_000 + number, "uid": f"C{number}", "query": query, "answers": answers}
             addresses = {"id.orig_h": "10.0.0.1", "id.orig_p": 5353, "id.resp_h": "10.0.0.2", "id.resp_p": 53}
             out.write(json.dumps({"_path": "dns", **event, **addresses, "proto": "udp"}) + "\n")
-    assert load(store_settings, path).events == len(QUERIES)
+    assert load(own(store_settings, "hunt"), path).events == len(QUERIES)
     yield store_settings
 
 

@@ -50,6 +50,16 @@ class Stack:
     folder: Path
     words: list[str]
 
+    def start(self, level: str) -> None:
+        """Has all servers run at a level. The first call makes the stack, at that level, and the source."""
+        is_new = load_state(self.settings) is None
+        start_stack(self.settings, security=level)
+        if is_new:
+            definition = self.folder / "source.json"
+            definition.write_text(json.dumps(SOURCE))
+            done = self.run("sources", "add", str(definition))
+            assert done.returncode == 0, done.stderr
+
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Runs a command of the command line, with settings as variables."""
         command = [sys.executable, "-m", "watchfloor.api.cli.main", "--home", str(self.settings.home), *arguments]
@@ -89,20 +99,12 @@ class Stack:
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     require_kerberos()
-    folder = tmp_path_factory.mktemp("secured")
     with stack_folder() as settings:
-        settings = replace(settings, **SMALL)  # type: ignore[arg-type]
-        definition = folder / "source.json"
-        definition.write_text(json.dumps(SOURCE))
-        start_stack(settings)
-        stack = Stack(settings, folder, [])
-        done = stack.run("sources", "add", str(definition))
-        assert done.returncode == 0, done.stderr
-        yield stack
+        yield Stack(replace(settings, **SMALL), tmp_path_factory.mktemp("secured"), [])  # type: ignore[arg-type]
 
 
 def check_level(stack: Stack, level: str) -> None:
-    start_stack(stack.settings, security=level)
+    stack.start(level)
     state = load_state(stack.settings)
     assert state is not None and state.security == level
     ports = [port for name, port in state.ports.items() if name.startswith("tserver")]
@@ -125,7 +127,7 @@ def test_a_level_keeps_the_data_and_shows_on_the_wire_what_it_says(stack: Stack,
 
 
 def test_without_a_certificate_nobody_comes_in(stack: Stack) -> None:
-    start_stack(stack.settings, security="ssl")
+    stack.start("ssl")
     conf = stack.settings.conf_folder / "accumulo-client.properties"
     bare = stack.folder / "bare.properties"
     bare.write_text("\n".join(line for line in conf.read_text().splitlines() if not line.startswith("ssl.keystore")))
@@ -146,7 +148,7 @@ def test_a_level_of_kerberos_does_so_too(stack: Stack, level: str) -> None:
 
 
 def test_both_users_live_in_one_service(stack: Stack) -> None:
-    start_stack(stack.settings, security="auth-conf")
+    stack.start("auth-conf")
     code = (
         "import sys\n"
         "from watchfloor.schema.settings.load import load_settings\n"
@@ -173,7 +175,7 @@ def test_both_users_live_in_one_service(stack: Stack) -> None:
 
 
 def test_a_ticket_lets_in_until_it_expires(stack: Stack) -> None:
-    start_stack(stack.settings, security="auth-conf")
+    stack.start("auth-conf")
     cache = f"FILE:{stack.folder}/tickets"
     asked = stack.as_cluster() | {"KRB5CCNAME": cache}
     refused = stack.run("query", str(SOURCE["name"]), **asked)
@@ -194,7 +196,7 @@ def test_a_ticket_lets_in_until_it_expires(stack: Stack) -> None:
 
 
 def test_a_wrong_keytab_or_realm_is_named(stack: Stack) -> None:
-    start_stack(stack.settings, security="auth-conf")
+    stack.start("auth-conf")
     name = str(SOURCE["name"])
     others = stack.settings.secret_folder / "ingest.keytab"
     wrong = stack.run("query", name, **stack.as_cluster(), WATCHFLOOR_QUERY_KEYTAB=str(others))
@@ -211,7 +213,7 @@ def test_a_wrong_keytab_or_realm_is_named(stack: Stack) -> None:
 
 
 def test_a_killed_manager_and_kdc_come_back(stack: Stack) -> None:
-    start_stack(stack.settings, security="auth-conf")
+    stack.start("auth-conf")
     run = stack.settings.home / "run"
     for name in ("manager", "kdc"):
         process = find_process(run / f"{name}.json")
@@ -225,7 +227,7 @@ def test_a_killed_manager_and_kdc_come_back(stack: Stack) -> None:
 
 
 def test_passwords_come_back(stack: Stack) -> None:
-    start_stack(stack.settings, security="none")
+    stack.start("none")
     assert sorted(stack.ask_words()) == sorted(stack.words)
     words = stack.load_words("passwords")
     assert stack.ask_words("--where", f"word = {words[0]}") == [words[0]]

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from command_line import run_command
-from loaded import load
+from ingest_support import load, own
 from webhook_receiver import receive_webhooks
 
 from watchfloor.schema.settings.settings import Settings
@@ -48,6 +48,14 @@ correlation:
     condition: {gte: 3}
     generate: true
 """
+LOOK_SECONDS = 1.0
+"""The pause between two looks, here."""
+COMMAND = f"""
+from watchfloor.api.cli.sigma import watching
+from watchfloor.api.cli.main import main
+watching.POLL_SECONDS = {LOOK_SECONDS}
+raise SystemExit(main())
+"""
 SINGLE, MANY = "A Watched Name", "Many Watched Names"
 
 
@@ -70,7 +78,7 @@ def write_log(path: Path, start: int, ages: list[float], client: str) -> Path:
 def watching(settings: Settings, folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """Runs a watch in a process of its own, which is killed at the end if it still runs."""
     said = (folder / "said.txt").open("ab")
-    command = [sys.executable, "-m", "watchfloor.api.cli.main", "--home", str(settings.home), "sigma", "watch"]
+    command = [sys.executable, "-c", COMMAND, "--home", str(settings.home), "sigma", "watch"]
     process = subprocess.Popen([*command, str(folder / "rules.yml"), *options], stderr=said, stdout=said)
     try:
         yield process
@@ -107,27 +115,27 @@ def says(folder: Path, text: str, times: int = 1) -> Callable[[], bool]:
 
 
 def test_each_match_is_told_once_whatever_ends_the_watch(store_settings: Settings, tmp_path: Path) -> None:
-    settings = store_settings
+    settings, queue = store_settings, own(store_settings, "watched")
     (tmp_path / "rules.yml").write_text(RULES)
-    load(settings, write_log(tmp_path / "before.log", 100, [200_000.0, 30.0], "10.77.0.1"))
+    load(queue, write_log(tmp_path / "before.log", 100, [200_000.0, 30.0], "10.77.0.1"))
     with receive_webhooks(503, 302, 500) as receiver:
         options = ("--webhook", receiver.address)
         with watching(settings, tmp_path, *options) as process:
             wait_until(says(tmp_path, "watching 1 source with 2 rules"), tmp_path)
-            load(settings, write_log(tmp_path / "first.log", 0, [5.0, 5.0, 86_400.0], "10.77.0.2"))
+            load(queue, write_log(tmp_path / "first.log", 0, [5.0, 5.0, 86_400.0], "10.77.0.2"))
             wait_until(lambda: {"n0", "n1", "n2"} <= set(names_of(read_alerts(settings))), tmp_path)
             wait_until(lambda: {"n0", "n1", "n2"} <= set(names_of(receiver.taken)), tmp_path)
             # Killed between the record of alerts and their way into the store.
-            load(settings, write_log(tmp_path / "second.log", 10, [4.0, 4.0, 4.0], "10.77.0.3"))
+            load(queue, write_log(tmp_path / "second.log", 10, [4.0, 4.0, 4.0], "10.77.0.3"))
             told = (tmp_path / "said.txt").read_text().count("new alert")
             wait_until(says(tmp_path, "new alert", told + 1), tmp_path)
             process.send_signal(signal.SIGKILL)
             process.wait()
-        load(settings, write_log(tmp_path / "third.log", 20, [3.0, 172_800.0], "10.77.0.4"))
+        load(queue, write_log(tmp_path / "third.log", 20, [3.0, 172_800.0], "10.77.0.4"))
         with watching(settings, tmp_path, *options) as process:
             wait_until(lambda: {"n12", "n20", "n21", "10.77.0.3"} <= set(names_of(read_alerts(settings))), tmp_path)
             wait_until(lambda: {"n12", "n20", "n21", "10.77.0.3"} <= set(names_of(receiver.taken)), tmp_path)
-            time.sleep(12)  # another look
+            time.sleep(3 * LOOK_SECONDS)  # another look
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0, (tmp_path / "said.txt").read_text()
     alerts = read_alerts(settings)
