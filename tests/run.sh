@@ -25,6 +25,15 @@ all)
     exit 2
     ;;
 esac
+# Else each of the hundreds of processes that tests start would compile the whole project anew.
+unset PYTHONDONTWRITEBYTECODE
+# All tests are compiled once while programs are installed, and not by each process of pytest.
+compiled=
+if [ "$suite" = all ]; then
+    .venv/bin/pytest --collect-only -q -p no:cacheprovider >/dev/null 2>&1 &
+    compiled=$!
+fi
+
 if [ "$suite" = quick ] || [ "$suite" = all ]; then
     JAVA_HOME=$(.venv/bin/python -c 'from watchfloor.store.runtime.java_home import find_java; print(find_java())')
     export JAVA_HOME
@@ -70,6 +79,7 @@ fi
 
 # Two processes with a stack each, whose tests wait for servers much of the time, and one for those that start their own.
 result=0
+[ -z "$compiled" ] || wait $compiled || true
 .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=20 --durations-min=8 -m "$chosen" "$@" || result=$?
 
 if [ -n "$junit" ]; then

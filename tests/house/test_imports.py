@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -241,6 +242,7 @@ def names_imported(file: Path) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
+@cache
 def files_imported(file: Path) -> set[Path]:
     """Files of the project that a file imports: a module, or the module that a name comes from."""
     found = set()
@@ -251,13 +253,10 @@ def files_imported(file: Path) -> set[Path]:
     return found
 
 
-IMPORTS = {file: files_imported(file) for file in FILES}
-
-
 @pytest.mark.parametrize("file", FILES, ids=str)
 def test_rooms_import_one_way(file: Path) -> None:
     room = file.parts[0]
-    others = {imported.parts[0] for imported in IMPORTS[file]} - {room}
+    others = {imported.parts[0] for imported in files_imported(file)} - {room}
     assert others <= set(ROOMS[room])
 
 
@@ -266,7 +265,7 @@ def test_folders_import_one_way(file: Path) -> None:
     room, folder = file.parts[0], str(file.parent)
     order = FOLDERS[room]
     allowed = set(order[: order.index(folder) + 1])
-    imported = {str(other.parent) for other in IMPORTS[file] if other.parts[0] == room}
+    imported = {str(other.parent) for other in files_imported(file) if other.parts[0] == room}
     assert imported <= allowed, f"{folder} must not import {imported - allowed}"
 
 
@@ -277,7 +276,7 @@ def test_the_table_of_folders_is_whole() -> None:
 
 def test_no_files_import_each_other_in_a_circle() -> None:
     try:
-        TopologicalSorter(IMPORTS).prepare()
+        TopologicalSorter({file: files_imported(file) for file in FILES}).prepare()
     except CycleError as error:
         pytest.fail(" → ".join(map(str, error.args[1])))
 
@@ -306,7 +305,7 @@ def test_every_package_is_installed() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=str)
 def test_what_serves_one_layout_stands_in_its_folder(file: Path) -> None:
-    layouts = {other.parts[2] for other in IMPORTS[file] if other.parts[:2] == ("store", "layouts")} & LAYOUTS
+    layouts = {other.parts[2] for other in files_imported(file) if other.parts[:2] == ("store", "layouts")} & LAYOUTS
     if file not in KNOW_LAYOUTS:
         assert layouts <= set(file.parts)
 
