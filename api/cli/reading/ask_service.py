@@ -6,6 +6,7 @@ What of HTTP is needed here is little, and Python's own client takes longer to i
 from __future__ import annotations
 
 import json
+import logging
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ _LARGEST_WHOLE = 1 << 53
 """The largest whole number that JSON is sure to keep."""
 _NOT_OF_THE_REQUEST = ("bad-body", "bad-parameter", "not-found", "unauthorized", "forbidden")
 """Problems with a status below 429 that say nothing about what the user has asked."""
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -59,10 +61,12 @@ def _send(
         if (status, media_type) == (200, MEDIA_TYPE):
             return _read_until_lost(answer)
         problem = json.loads(answer.read())
-    except (OSError, ValueError):
-        return None  # it has ended, or is no such service
+    except (OSError, ValueError) as error:  # it has ended, or is no such service
+        log.info("the service does not answer: %s", error)
+        return None
     if 400 <= status < 429 and isinstance(problem, dict) and _tells_of_the_request(problem):
         raise UserError(str(problem["detail"]))
+    log.info("the service does not answer: status %d, %s", status, problem)
     return None
 
 

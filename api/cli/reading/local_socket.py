@@ -6,6 +6,7 @@ descriptor, so that what was checked is what is used, and so that its path may b
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import stat
@@ -18,6 +19,7 @@ FOLDER, NAME = "run", "serve.sock"
 """The folder in that of the stack, and the name of the socket in it."""
 _CREDENTIALS = struct.Struct("3i")  # pid, uid and gid, of ``unix(7)``
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -49,8 +51,11 @@ def connect_to_service(home: Path) -> socket.socket | None:
                 connection.settimeout(None)
                 if is_own_user(connection):
                     return connection
-    except OSError:
-        pass  # there is no service, it has just ended, or the socket is not to be trusted
+                log.info("the service is not asked: another user listens at %s", home / FOLDER / NAME)
+    except FileNotFoundError:
+        pass  # there is no service
+    except OSError as error:  # it has just ended, or the socket is not to be trusted
+        log.info("the service is not asked: %s: %s", home / FOLDER / NAME, error)
     connection.close()
     return None
 

@@ -90,6 +90,18 @@ def test_a_socket_elsewhere_is_not_asked(other: FakeService, tmp_path: Path) -> 
         assert not is_asked(home)
 
 
+def test_the_reason_why_a_service_is_not_asked_is_logged(
+    other: FakeService, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "watchfloor.api.cli.reading")
+    assert not is_asked(tmp_path)
+    assert not caplog.messages, "that no service runs is nothing to tell"
+    with serve_commands(other, tmp_path):
+        (tmp_path / FOLDER / NAME).chmod(0o666)
+        assert not is_asked(tmp_path)
+        assert [line for line in caplog.messages if str(tmp_path) in line and "other users may reach it" in line]
+
+
 @pytest.mark.parametrize("name", ["", NAME])
 def test_what_others_can_reach_is_not_asked(other: FakeService, tmp_path: Path, name: str) -> None:
     with serve_commands(other, tmp_path):
