@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -59,6 +59,7 @@ class Store:
         self.sources = sources
         self.catalog = Catalog(self, self._restrict_sources)
         self._granting = threading.Lock()
+        self._lasting: dict[Slot[Any], Any] = {}
         self._user_labels = UserLabels(lambda: labels.read_user_labels(connection, user), authorizations)
 
     @classmethod
@@ -156,6 +157,12 @@ class Store:
     def get_slot(self, slot: Slot[T]) -> T:
         """Returns a new value each time: only a snapshot keeps the values of slots."""
         return slot.make()
+
+    def get_lasting(self, slot: Slot[T]) -> T:
+        """Returns the value of a slot that this store keeps, for all queries with its authorizations."""
+        # One step, so that two threads never keep different values.
+        value: T = self._lasting.setdefault(slot, slot.make())
+        return value
 
     def sink(self) -> EntrySink:
         """Returns a sink for entries; each thread that writes needs its own."""

@@ -38,6 +38,7 @@ from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.program import has_large_sets
 from watchfloor.store.layout import ReadRequest
+from watchfloor.store.layouts.hour_memory import HourRecall
 from watchfloor.store.reader import Reader
 from watchfloor.store.snapshot import Snapshot
 
@@ -73,8 +74,8 @@ class CheckedSources:
     def schema(self) -> pa.Schema:
         return self.columns.schema
 
-    def prepare(self, snapshot: Snapshot) -> PreparedSources:
-        """Returns the prepared query; see ``prepare_sources``."""
+    def prepare(self, snapshot: Snapshot, recall: HourRecall | None = None) -> PreparedSources:
+        """Returns the prepared query; see ``prepare_sources``. Sources without matches are left out: all is counted."""
         return prepare_sources(snapshot, self)
 
     def write_cursor(self, cursor: Cursor) -> str:

@@ -6,6 +6,7 @@ the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.encoding.program import has_large_sets
 from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.layouts.count_reader import CountReader, EventSurvey
+from watchfloor.store.layouts.hour_memory import HourlyEvents, HourRecall
 from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.reader import Reader
 from watchfloor.store.snapshot import Snapshot
@@ -91,9 +93,9 @@ class CheckedRequest:
     show_matched: bool = False
     sort: TypedSort | None = None
 
-    def prepare(self, snapshot: Snapshot) -> PreparedQuery:
+    def prepare(self, snapshot: Snapshot, recall: HourRecall | None = None) -> PreparedQuery:
         """Returns the prepared query; see ``prepare_query``."""
-        return prepare_query(snapshot, self)
+        return prepare_query(snapshot, self, recall)
 
     def write_cursor(self, cursor: Cursor) -> str:
         """Returns the text by which a next query of the same source, filter and sort goes on."""
@@ -168,16 +170,21 @@ def resolve_range(
     return cursor, cursor.since, cursor.time + 1 if cursor.until is None else cursor.until
 
 
-def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
+def prepare_query(snapshot: Snapshot, checked: CheckedRequest, recall: HourRecall | None = None) -> PreparedQuery:
     """Returns the prepared query: reads the counts, chooses the plan and sets up the batches.
+
+    With a ``recall`` the events of hours, which are estimates only for a query that reads its whole range, need not be
+    counted anew.
 
     Raises ``UserError`` for a scheme, planner or w that the planner does not know, and ``StoreError`` if the store is
     down or the scans of ``snapshot`` are ended meanwhile.
     """
     request = checked.request
     check_pins(checked.pins, checked.tree)
+    # Other policies cut the time between the first event and the last, which they must know.
+    recall = recall if request.batching.policy == "density" and request.scheme == "auto" else None
     source, survey, plan = choose_plan(
-        snapshot, checked, scheme=request.scheme, w=request.w, limit=request.limit, planner=request.planner
+        snapshot, checked, recall, scheme=request.scheme, w=request.w, limit=request.limit, planner=request.planner
     )
     if plan.batched and not has_large_sets(checked.tree):
         batches = make_sequence(request.batching, survey.busy, _expect_matches(survey, plan))
@@ -197,27 +204,39 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     )
 
 
-def choose_plan(snapshot: Snapshot, checked: CheckedFilter, **options: Any) -> tuple[Source, EventSurvey, Plan]:
+def choose_plan(
+    snapshot: Snapshot, checked: CheckedFilter, recall: HourRecall | None = None, **options: Any
+) -> tuple[Source, EventSurvey, Plan]:
     """Returns the source with the indexes that may be used, the survey of the range's events, and the plan of a filter.
 
-    ``options`` are members of ``PlanRequest``. Raises as ``prepare_query`` does.
+    ``options`` are members of ``PlanRequest``. Without a ``recall`` the survey is exact. Raises as ``prepare_query``
+    does.
     """
     costs = find_layout(checked.source).costs.replace_measured(snapshot.catalog.find_costs(checked.source.layout))
     request = PlanRequest(tree=checked.tree, source=checked.source, costs=costs, since=checked.since, **options)
-    survey, counts = _read_counts(snapshot, checked, request)
+    survey, counts = _read_counts(snapshot, checked, request, recall)
     plan = make_plan(request, counts)
     notes = (*describe_meanings(checked.meanings), *describe_lists(checked.tree), *plan.notes)
     plan = replace(plan, notes=notes)
     return request.usable_source, survey, plan
 
 
-def _read_counts(snapshot: Snapshot, checked: CheckedFilter, plan_request: PlanRequest) -> tuple[EventSurvey, Counts]:
+def _read_counts(
+    snapshot: Snapshot, checked: CheckedFilter, plan_request: PlanRequest, recall: HourRecall | None
+) -> tuple[EventSurvey, Counts]:
     """Returns the survey of the time range's events, and the counts of conditions for the planner."""
-    # The schemes ``index`` and ``batched-index`` insist on the index, so even conditions that take long are counted.
-    thorough = plan_request.scheme.endswith("index")
     conditions = list_conditions(plan_request)
     reader = CountReader(snapshot, plan_request.usable_source)
-    survey = reader.read_survey(conditions, checked.since, checked.until, thorough)
+    survey, known = None, None if recall is None else recall.find(checked.source)
+    if known is not None:
+        survey = reader.estimate_survey(known, conditions, checked.since, checked.until)
+    if survey is None:
+        began = time.monotonic()
+        # ``index`` and ``batched-index`` insist on the index, so even conditions that take long are counted.
+        thorough = plan_request.scheme.endswith("index")
+        survey = reader.read_survey(conditions, checked.since, checked.until, thorough)
+        if recall is not None and checked.since is checked.until is None:
+            recall.memory.put(checked.source, HourlyEvents(survey.hours, survey.events, began))
     counts = (_convert_count(survey, count) for count in survey.counts)
     return survey, Counts(survey.total, dict(zip(conditions, counts, strict=True)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cache, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -82,9 +83,20 @@ def to_java_request(authorizations: Sequence[str], request: EntryScan | EventSca
     values = {f.name: getattr(request, f.name) for f in fields(request)}
     transfer = BatchTransfer()
     java_values = [to_java_strings(authorizations), *(_to_java_value(value, transfer) for value in values.values())]
-    names = to_java_strings(["authorizations", *values])
     of = jvm.java_class("watchfloor.bridge.scan.ScanRequest").of
-    return call_java(of, names, array_class(jpype.JObject)(java_values))
+    return call_java(of, _name_values(tuple(values)), array_class(jpype.JObject)(java_values))
+
+
+@cache
+def _name_values(names: tuple[str, ...]) -> Any:
+    """Returns the names of a request's values for Java, which does not change them."""
+    return to_java_strings(["authorizations", *names])
+
+
+@lru_cache(maxsize=256)
+def _to_java_columns(names: tuple[str, ...], types: tuple[str, ...]) -> Any:
+    """Returns names and types of columns for Java, which does not change them."""
+    return array_class(jpype.JString, 2)([names, types])
 
 
 def _to_java_value(value: Any, transfer: BatchTransfer) -> Any:
@@ -98,7 +110,7 @@ def _to_java_value(value: Any, transfer: BatchTransfer) -> Any:
             given = {f.name: getattr(value, f.name) for f in fields(value)}
             return to_java_strings(_flatten_options({n: option for n, option in given.items() if option is not None}))
         case Mapping():
-            return array_class(jpype.JString, 2)([list(value), list(value.values())])
+            return _to_java_columns(tuple(value), tuple(value.values()))
         case str() | int() | None:
             return value
     return array_class(jpype.JString, 2)([_describe_iterator(iterator) for iterator in value])

@@ -75,7 +75,8 @@ def _unpack_text(value: bytes) -> str:
     if value[:1] == b"\x04" and len(value) == 5:
         return socket.inet_ntoa(value[1:])
     if value[:1] == b"\x06" and len(value) == 17:
-        return str(IPv6Address(value[1:]))
+        # The C library writes the form of RFC 5952 too, but an IPv4 address within the first ones with dots.
+        return socket.inet_ntop(socket.AF_INET6, value[1:]) if any(value[1:11]) else str(IPv6Address(value[1:]))
     raise InternalError(f"a stored address is not one: {value.hex()}; was it written by another version?")
 
 

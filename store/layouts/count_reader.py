@@ -24,7 +24,6 @@ from watchfloor.store.encoding.index_values import decode_index_value, may_be_cu
 from watchfloor.store.encoding.keys import DAY, HOUR, MAX_TIME, MINUTE
 from watchfloor.store.index.count_buckets import (
     Span,
-    begin_counts,
     cover_range,
     drop_empty_spans,
     make_bucket_cells,
@@ -35,13 +34,13 @@ from watchfloor.store.index.count_buckets import (
     merge_hours,
     read_counts,
     sum_buckets,
-    widen_to_hours,
 )
 from watchfloor.store.index.few_values import are_few, begin_values
 from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.reader import Reader
 from watchfloor.store.retention.policy import cut_range, find_kept_from
 
+from .hour_memory import HourlyEvents, begin_hours
 from .registry import find_layout
 
 BUCKET_WIDTHS = dict(zip(BUCKETS, (MINUTE, HOUR, DAY), strict=True))
@@ -93,10 +92,7 @@ class CountReader:
         lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
         others = [condition for condition in conditions if condition not in lists]
         low, high = self._cut_to_kept(*close_range(since, until))
-        hours = make_bucket_cells(HOUR, widen_to_hours(low, high))
-        with begin_counts(
-            self._reader, self._source, make_row_range(make_bucket_row(self._source, None)), hours, "bucket"
-        ) as read:
+        with begin_hours(self._reader, self._source, low, high) as read:
             found = self._estimate(others, low, high, None if thorough else self._layout.max_entries)
             buckets, events = sum_buckets(read)
         found |= self._estimate(lists, low, high, None if thorough else self._bound_list_entries(int(events.sum())))
@@ -107,6 +103,26 @@ class CountReader:
         until = max(since, newest) if until is None else high
         counts = [found[condition] for condition in conditions]
         return EventSurvey(since, until, buckets, events, busy, int(events.sum()), counts)
+
+    def estimate_survey(
+        self, known: HourlyEvents, conditions: Sequence[Condition], since: int | None, until: int | None
+    ) -> EventSurvey | None:
+        """Returns a survey by events of hours that were counted a while ago; only ``conditions`` are counted now.
+
+        As events may have come since, the whole of [since, until) is busy; None leaves an end open. Returns None if no
+        events are known in it.
+        """
+        low, high = self._cut_to_kept(*close_range(since, until))
+        touching = (known.hours + HOUR > low) & (known.hours < high)
+        hours, events = known.hours[touching], known.events[touching]
+        total = int(events.sum())
+        if not total:
+            return None
+        lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
+        others = [condition for condition in conditions if condition not in lists]
+        found = self._estimate(others, low, high, self._layout.max_entries)
+        found |= self._estimate(lists, low, high, self._bound_list_entries(total))
+        return EventSurvey(low, high, hours, events, [(low, high)], total, [found[c] for c in conditions])
 
     def _estimate(
         self, conditions: Sequence[Condition], since: int, until: int, max_entries: int | None

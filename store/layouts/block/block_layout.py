@@ -42,12 +42,9 @@ from watchfloor.store.encoding.keys import (
 )
 from watchfloor.store.encoding.program import compile_filter, has_large_sets, list_sets
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import bridge_type, to_arrow_type
-from watchfloor.store.layout import ReadRequest, StatsRequest, TopRequest, make_event_schema
+from watchfloor.store.layout import ReadRequest, StatsRequest, TopRequest
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_KEY_BYTES,
-    FILE,
-    OFFSET_FIELD,
     find_block_bounds,
     read_block_times,
 )
@@ -58,6 +55,7 @@ from watchfloor.store.reader import Batches, Reader
 from .block_counts import BlockCounts, read_block_hits
 from .block_encoder import BlockEncoder
 from .costs import BLOCK_COSTS
+from .event_columns import find_columns
 
 _STREAM = "watchfloor.block.BlockStream"
 """Java class that reads events. Column 0 of its batches is the block's row at each block's first event, else null."""
@@ -216,16 +214,10 @@ class _BlockReader:
         few = request.first_rows <= FEW_ROWS
         self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
         self._view = find_view(reader, source)
-        time = source.time_field
         self._program = _compile_within(source, request.since, request.until, request.where)
         self._sets = list_sets(request.where)
         self._most_requests = _bound_requests(request.where)
-        self._fields = [source.find_field(name) for name in request.columns]
-        stored = [OFFSET_FIELD, *(f for f in self._fields if f.name != time)]
-        self._bridge_types = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
-            f.name: bridge_type(f) for f in stored
-        }
-        self._schema = make_event_schema(source, request.columns)
+        self._columns = find_columns(source, request.columns)
 
     def begin_read(self, ranges: Ranges, ordered: bool) -> Batches:
         """Begins to read the events of blocks; ``_add_typed`` says which columns the batches have."""
@@ -233,7 +225,7 @@ class _BlockReader:
             _STREAM,
             event_table(self._source),
             ranges,
-            self._bridge_types,
+            self._columns.bridge_types,
             self.first_scanned if ordered else FETCH_BLOCKS,
             BATCH_EVENTS if ordered else MANY_EVENTS,
             ordered,
@@ -263,13 +255,11 @@ class _BlockReader:
         """
         if not len(events):
             return
-        times, stored = events.column(1), iter(events.columns[4:])
-        time = self._source.time_field
-        decoded = [times if f.name == time else to_arrow_type(f, next(stored)) for f in self._fields]
+        times = events.column(1)
         micros = times.cast(pa.int64()).to_numpy()
         hashes = _compute_hashes(events.column(2), events.column(3))
         keys = to_binary_array(event_keys(micros, hashes))
-        run = pa.RecordBatch.from_arrays([*decoded, keys], schema=self._schema)
+        run = pa.RecordBatch.from_arrays([*self._columns.convert(events), keys], schema=self._columns.schema)
         runs.add_run(sort_newest_first(run, micros, hashes))
 
 
