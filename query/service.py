@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from watchfloor.schema.errors import StoreError
-from watchfloor.store.layouts.hour_memory import HOUR_MEMORY, HourRecall
+from watchfloor.store.layouts.count_memory import COUNT_MEMORY, Recall
 from watchfloor.store.retention.policy import find_kept_from, read_policy
 from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
@@ -67,7 +67,7 @@ class QueryService:
             return _run_later(checked, snapshot, progress, stop, started)
         query: _PreparedRequest | None = None
         with stop.guard_preparation():
-            query = _prepare(checked, snapshot, HourRecall(self._store.get_lasting(HOUR_MEMORY), self._store))
+            query = _prepare(checked, snapshot, Recall(self._store.get_lasting(COUNT_MEMORY), self._store))
         if query is None:  # The deadline passed before there was a plan: the answer has no rows.
             return QueryResult(checked, None, progress, stop, iter(()), started)
         batches = _execute(snapshot, query, progress, stop)
@@ -221,7 +221,7 @@ _PreparedRequest = PreparedQuery | PreparedSources | SortedQuery
 
 
 def _prepare(
-    checked: CheckedRequest | CheckedSources, snapshot: Snapshot, recall: HourRecall | None = None
+    checked: CheckedRequest | CheckedSources, snapshot: Snapshot, recall: Recall | None = None
 ) -> _PreparedRequest:
     """Returns the prepared query, by its order."""
     return checked.prepare(snapshot, recall) if checked.request.sort is None else prepare_sorted(snapshot, checked)

@@ -38,7 +38,7 @@ from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.program import has_large_sets
 from watchfloor.store.layout import ReadRequest
-from watchfloor.store.layouts.hour_memory import HourRecall
+from watchfloor.store.layouts.count_memory import Recall
 from watchfloor.store.reader import Reader
 from watchfloor.store.snapshot import Snapshot
 
@@ -74,7 +74,7 @@ class CheckedSources:
     def schema(self) -> pa.Schema:
         return self.columns.schema
 
-    def prepare(self, snapshot: Snapshot, recall: HourRecall | None = None) -> PreparedSources:
+    def prepare(self, snapshot: Snapshot, recall: Recall | None = None) -> PreparedSources:
         """Returns the prepared query; see ``prepare_sources``. Sources without matches are left out: all is counted."""
         return prepare_sources(snapshot, self)
 

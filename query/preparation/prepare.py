@@ -7,7 +7,7 @@ the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -16,13 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.planner.access.counts import ConditionCount, Counts
+from watchfloor.planner.access.paths import Scan
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
 from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.filter.names import describe_meanings
-from watchfloor.schema.filter.tree import Filter
+from watchfloor.schema.filter.tree import Condition, Filter
 from watchfloor.schema.filter.type_check import read_typed_filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.stats.sort import TypedSort, type_sort
@@ -31,8 +32,8 @@ from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.encoding.program import has_large_sets
 from watchfloor.store.layout import IndexCount, ReadRequest
+from watchfloor.store.layouts.count_memory import CountedRange, HourlyEvents, Recall
 from watchfloor.store.layouts.count_reader import CountReader, EventSurvey
-from watchfloor.store.layouts.hour_memory import HourlyEvents, HourRecall
 from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.reader import Reader
 from watchfloor.store.snapshot import Snapshot
@@ -93,7 +94,7 @@ class CheckedRequest:
     show_matched: bool = False
     sort: TypedSort | None = None
 
-    def prepare(self, snapshot: Snapshot, recall: HourRecall | None = None) -> PreparedQuery:
+    def prepare(self, snapshot: Snapshot, recall: Recall | None = None) -> PreparedQuery:
         """Returns the prepared query; see ``prepare_query``."""
         return prepare_query(snapshot, self, recall)
 
@@ -170,11 +171,10 @@ def resolve_range(
     return cursor, cursor.since, cursor.time + 1 if cursor.until is None else cursor.until
 
 
-def prepare_query(snapshot: Snapshot, checked: CheckedRequest, recall: HourRecall | None = None) -> PreparedQuery:
+def prepare_query(snapshot: Snapshot, checked: CheckedRequest, recall: Recall | None = None) -> PreparedQuery:
     """Returns the prepared query: reads the counts, chooses the plan and sets up the batches.
 
-    With a ``recall`` the events of hours, which are estimates only for a query that reads its whole range, need not be
-    counted anew.
+    With a ``recall`` counts that are estimates only, for a query that reads its whole range, need not be read anew.
 
     Raises ``UserError`` for a scheme, planner or w that the planner does not know, and ``StoreError`` if the store is
     down or the scans of ``snapshot`` are ended meanwhile.
@@ -205,7 +205,7 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest, recall: HourRecal
 
 
 def choose_plan(
-    snapshot: Snapshot, checked: CheckedFilter, recall: HourRecall | None = None, **options: Any
+    snapshot: Snapshot, checked: CheckedFilter, recall: Recall | None = None, **options: Any
 ) -> tuple[Source, EventSurvey, Plan]:
     """Returns the source with the indexes that may be used, the survey of the range's events, and the plan of a filter.
 
@@ -214,31 +214,44 @@ def choose_plan(
     """
     costs = find_layout(checked.source).costs.replace_measured(snapshot.catalog.find_costs(checked.source.layout))
     request = PlanRequest(tree=checked.tree, source=checked.source, costs=costs, since=checked.since, **options)
-    survey, counts = _read_counts(snapshot, checked, request, recall)
-    plan = make_plan(request, counts)
+    survey, plan = _plan_by_counts(snapshot, checked, request, recall)
     notes = (*describe_meanings(checked.meanings), *describe_lists(checked.tree), *plan.notes)
     plan = replace(plan, notes=notes)
     return request.usable_source, survey, plan
 
 
-def _read_counts(
-    snapshot: Snapshot, checked: CheckedFilter, plan_request: PlanRequest, recall: HourRecall | None
-) -> tuple[EventSurvey, Counts]:
-    """Returns the survey of the time range's events, and the counts of conditions for the planner."""
-    conditions = list_conditions(plan_request)
-    reader = CountReader(snapshot, plan_request.usable_source)
-    survey, known = None, None if recall is None else recall.find(checked.source)
-    if known is not None:
-        survey = reader.estimate_survey(known, conditions, checked.since, checked.until)
+def _plan_by_counts(
+    snapshot: Snapshot, checked: CheckedFilter, request: PlanRequest, recall: Recall | None
+) -> tuple[EventSurvey, Plan]:
+    """Returns the survey of the time range's events and the plan, by counts of now or, if they do, recalled ones."""
+    conditions, reader = list_conditions(request), CountReader(snapshot, request.usable_source)
+    bounds = checked.since, checked.until
+    survey, known = None, None if recall is None else recall.find_hours(checked.source)
+    counted, began = CountedRange(checked.source.name, *bounds), time.monotonic()
+    if recall is not None and known is not None:
+        memory = recall.memory
+        survey = reader.estimate_survey(
+            known, conditions, *bounds, lambda total: memory.recall_counts(counted, conditions, total)
+        )
+        if survey is not None and isinstance((plan := _make_plan(request, conditions, survey)).access, Scan):
+            return survey, plan
+        survey = reader.estimate_survey(known, conditions, *bounds)
     if survey is None:
-        began = time.monotonic()
         # ``index`` and ``batched-index`` insist on the index, so even conditions that take long are counted.
-        thorough = plan_request.scheme.endswith("index")
-        survey = reader.read_survey(conditions, checked.since, checked.until, thorough)
-        if recall is not None and checked.since is checked.until is None:
-            recall.memory.put(checked.source, HourlyEvents(survey.hours, survey.events, began))
+        survey = reader.read_survey(conditions, *bounds, thorough=request.scheme.endswith("index"))
+        if recall is not None and bounds == (None, None):
+            recall.memory.put_hours(checked.source, HourlyEvents(survey.hours, survey.events, began))
+    plan = _make_plan(request, conditions, survey)
+    # An index plan reads the index in any case.
+    if recall is not None and survey.total and isinstance(plan.access, Scan):
+        counts = dict(zip(conditions, survey.counts, strict=True))
+        recall.memory.put_counts(counted, counts, survey.total, began)
+    return survey, plan
+
+
+def _make_plan(request: PlanRequest, conditions: Sequence[Condition], survey: EventSurvey) -> Plan:
     counts = (_convert_count(survey, count) for count in survey.counts)
-    return survey, Counts(survey.total, dict(zip(conditions, counts, strict=True)))
+    return make_plan(request, Counts(survey.total, dict(zip(conditions, counts, strict=True))))
 
 
 def _convert_count(survey: EventSurvey, count: IndexCount | None) -> ConditionCount | None:

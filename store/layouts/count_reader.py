@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.reader import Reader
 from watchfloor.store.retention.policy import cut_range, find_kept_from
 
-from .hour_memory import HourlyEvents, begin_hours
+from .count_memory import HourlyEvents, begin_hours
 from .registry import find_layout
 
 BUCKET_WIDTHS = dict(zip(BUCKETS, (MINUTE, HOUR, DAY), strict=True))
@@ -105,24 +105,33 @@ class CountReader:
         return EventSurvey(since, until, buckets, events, busy, int(events.sum()), counts)
 
     def estimate_survey(
-        self, known: HourlyEvents, conditions: Sequence[Condition], since: int | None, until: int | None
+        self,
+        known: HourlyEvents,
+        conditions: Sequence[Condition],
+        since: int | None,
+        until: int | None,
+        recall: Callable[[int], list[IndexCount | None] | None] | None = None,
     ) -> EventSurvey | None:
         """Returns a survey by events of hours that were counted a while ago; only ``conditions`` are counted now.
 
-        As events may have come since, the whole of [since, until) is busy; None leaves an end open. Returns None if no
-        events are known in it.
+        With ``recall`` they are not, but taken from what it returns for the number of events. As events may have come
+        since, the whole of [since, until) is busy; None leaves an end open. Returns None if no events are known in it,
+        or nothing is recalled.
         """
         low, high = self._cut_to_kept(*close_range(since, until))
         touching = (known.hours + HOUR > low) & (known.hours < high)
         hours, events = known.hours[touching], known.events[touching]
         total = int(events.sum())
-        if not total:
+        counts = recall(total) if total and recall else None
+        if not total or (recall and counts is None):
             return None
-        lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
-        others = [condition for condition in conditions if condition not in lists]
-        found = self._estimate(others, low, high, self._layout.max_entries)
-        found |= self._estimate(lists, low, high, self._bound_list_entries(total))
-        return EventSurvey(low, high, hours, events, [(low, high)], total, [found[c] for c in conditions])
+        if counts is None:
+            lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
+            others = [condition for condition in conditions if condition not in lists]
+            found = self._estimate(others, low, high, self._layout.max_entries)
+            found |= self._estimate(lists, low, high, self._bound_list_entries(total))
+            counts = [found[condition] for condition in conditions]
+        return EventSurvey(low, high, hours, events, [(low, high)], total, counts)
 
     def _estimate(
         self, conditions: Sequence[Condition], since: int, until: int, max_entries: int | None
