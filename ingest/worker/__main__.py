@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from watchfloor.store.runtime.lean_process import leave_out_pandas
+from watchfloor.store.runtime.lean_process import keep_freed_memory, leave_out_pandas
 
 
 def main() -> None:
     """Runs the worker; the modules that it needs are imported once pandas is left out."""
     leave_out_pandas()
+    keep_freed_memory()
     from .process import run_process
     from .worker import run_worker
 

@@ -1,11 +1,17 @@
-"""Keeps pandas out of processes that never use it: commands and workers."""
+"""Spares processes what they do not need: commands and workers pandas, workers the return of freed memory."""
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of ``mallopt(3)``
+_KEPT_BYTES = 128 << 20
+_LARGEST_KEPT = 32 << 20
+"""Larger pieces are always given back; glibc allows no larger threshold."""
 
 
 class PandasRefusal:
@@ -25,3 +31,15 @@ def leave_out_pandas() -> None:
     Arrow imports pandas, where it is installed, for the first array that it makes, which takes 0.3 s.
     """
     sys.meta_path.insert(0, PandasRefusal)
+
+
+def keep_freed_memory() -> None:
+    """Makes the process keep up to ``_KEPT_BYTES`` of freed memory, where the C library can (glibc).
+
+    Otherwise each chunk of a file and each column goes back to the system when it is freed, and the next one begins
+    with pages that the system has to fill with zeros.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(_TRIM_THRESHOLD, _KEPT_BYTES)
+        set_option(_MMAP_THRESHOLD, _LARGEST_KEPT)

@@ -1,10 +1,11 @@
-"""Commands and workers import no pandas, also where it is installed; programs that use the client do.
+"""Commands and workers import no pandas, also where it is installed, and workers keep memory that they have freed.
 
 In `make test`: it needs no servers.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -14,6 +15,17 @@ import pytest
 
 SAID = "pandas was imported"
 MAKE_ARRAY = "import pyarrow; pyarrow.array([1])"
+COUNT_NEW_PAGES = """
+from resource import RUSAGE_SELF, getrusage
+def fill():
+    pieces = [bytearray(4 << 20) for _ in range(8)]
+fill()
+before = getrusage(RUSAGE_SELF).ru_minflt
+fill()
+print(getrusage(RUSAGE_SELF).ru_minflt - before)
+"""
+KEEP = "from watchfloor.store.runtime.lean_process import keep_freed_memory; keep_freed_memory()"
+needs_glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
 
 
 @pytest.fixture
@@ -48,3 +60,9 @@ def test_a_worker_leaves_it_out(environment: dict[str, str]) -> None:
     """Without settings on its standard input a worker ends once it has imported what it needs."""
     done = run(environment, "-m", "watchfloor.ingest.worker")
     assert "EOFError" in done.stderr and SAID not in done.stderr
+
+
+@needs_glibc
+def test_freed_memory_is_used_again_without_new_pages() -> None:
+    given_back, kept = (int(run({**os.environ}, "-c", code + COUNT_NEW_PAGES).stdout) for code in ("", KEEP))
+    assert given_back > 4000 and kept < 400, "of 32 MB, which are 8,192 pages"
