@@ -64,8 +64,60 @@ is_unchanged() {
     [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]
 }
 
-# Python, with the rooms where mypy finds them as parts of one package.
 [ -x .venv/bin/python ] || "$(find_python)" -m venv .venv
+
+# The jars: our own, and all that the stack and the bridge run on.
+build_jars() {
+    digest_now=$(digest store/java/pom.xml store/java/hdfs store/java/artifacts.sha256 store/java/src)
+    if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ] || [ ! -d $target/ycsb ] || [ ! -d $target/hdfs ]; then
+        say "building jars with Maven (the first time it fetches about 160 MB)"
+        mkdir -p $target
+        repository=${MAVEN_REPOSITORY:-$HOME/.m2/repository}
+        # Before, as the build runs plugins of the repository; and after, as it may have fetched some.
+        .venv/bin/python .ci/artifacts.py check "$repository" || fail "an artifact of Maven was changed"
+        (cd store/java && mvn -q -B -Dmaven.repo.local="$repository" -DskipTests package &&
+            mvn -q -B -Dmaven.repo.local="$repository" -f hdfs package) >$target/maven.log 2>&1 || {
+            cat $target/maven.log >&2
+            fail "Maven did not build store/java"
+        }
+        .venv/bin/python .ci/artifacts.py check "$repository" $target/jars $target/ycsb $target/hdfs || {
+            rm -rf $target/jars $target/ycsb $target/hdfs
+            fail "an artifact of Maven was changed, or is new: \`make lock\` records what pom.xml names"
+        }
+        echo "$digest_now" >$target/stamp
+    fi
+}
+
+# The tablet server's native map. It lies outside the unpacked source, which Maven may unpack again.
+build_native_map() {
+    source=$(echo $target/native/accumulo-native-*)
+    if ! command -v g++ >/dev/null; then
+        say "no g++: tablet servers will use the Java map, which is slower"
+    else
+        digest_now=$(digest "$source/nativeMap" "$source/javah" "$source/Makefile")
+        if ! is_unchanged $target/native-lib/stamp "$digest_now"; then
+            say "compiling the native map"
+            mkdir -p $target/native-lib
+            make -s -C "$source" >$target/native-lib/make.log 2>&1 || fail "the native map does not compile: $target/native-lib/make.log"
+            # Rename the file into place: a running tablet server has the old one mapped, and must keep it.
+            for library in "$source"/libaccumulo.*; do
+                cp "$library" $target/native-lib/new
+                mv $target/native-lib/new "$target/native-lib/${library##*/}"
+            done
+            echo "$digest_now" >$target/native-lib/stamp
+        fi
+    fi
+}
+
+# Maven fetches and compiles while Python's packages and the page are installed; who fails meanwhile waits for its end.
+(
+    build_jars
+    build_native_map
+) &
+building=$!
+trap wait EXIT
+
+# Python, with the rooms where mypy finds them as parts of one package.
 digest_now=$(digest pyproject.toml setup.py .ci/requirements.txt)
 if ! is_unchanged .venv/stamp "$digest_now"; then
     say "installing Python packages into .venv"
@@ -93,44 +145,7 @@ if ! is_unchanged .venv/web/stamp "$digest_now" || [ ! -d $page ]; then
     echo "$digest_now" >.venv/web/stamp
 fi
 
-# The jars: our own, and all that the stack and the bridge run on.
-digest_now=$(digest store/java/pom.xml store/java/hdfs store/java/artifacts.sha256 store/java/src)
-if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ] || [ ! -d $target/ycsb ] || [ ! -d $target/hdfs ]; then
-    say "building jars with Maven (the first time it fetches about 160 MB)"
-    mkdir -p $target
-    repository=${MAVEN_REPOSITORY:-$HOME/.m2/repository}
-    # Before, as the build runs plugins of the repository; and after, as it may have fetched some.
-    .venv/bin/python .ci/artifacts.py check "$repository" || fail "an artifact of Maven was changed"
-    (cd store/java && mvn -q -B -Dmaven.repo.local="$repository" -DskipTests package &&
-        mvn -q -B -Dmaven.repo.local="$repository" -f hdfs package) >$target/maven.log 2>&1 || {
-        cat $target/maven.log >&2
-        fail "Maven did not build store/java"
-    }
-    .venv/bin/python .ci/artifacts.py check "$repository" $target/jars $target/ycsb $target/hdfs || {
-        rm -rf $target/jars $target/ycsb $target/hdfs
-        fail "an artifact of Maven was changed, or is new: \`make lock\` records what pom.xml names"
-    }
-    echo "$digest_now" >$target/stamp
-fi
-
-# The tablet server's native map. It lies outside the unpacked source, which Maven may unpack again.
-source=$(echo $target/native/accumulo-native-*)
-if ! command -v g++ >/dev/null; then
-    say "no g++: tablet servers will use the Java map, which is slower"
-else
-    digest_now=$(digest "$source/nativeMap" "$source/javah" "$source/Makefile")
-    if ! is_unchanged $target/native-lib/stamp "$digest_now"; then
-        say "compiling the native map"
-        mkdir -p $target/native-lib
-        make -s -C "$source" >$target/native-lib/make.log 2>&1 || fail "the native map does not compile: $target/native-lib/make.log"
-        # Rename the file into place: a running tablet server has the old one mapped, and must keep it.
-        for library in "$source"/libaccumulo.*; do
-            cp "$library" $target/native-lib/new
-            mv $target/native-lib/new "$target/native-lib/${library##*/}"
-        done
-        echo "$digest_now" >$target/native-lib/stamp
-    fi
-fi
+wait $building || exit 1
 
 # The class archives, with which servers and clients start in about half the time.
 .venv/bin/python -m watchfloor.store.stack.make_archive
