@@ -44,7 +44,7 @@ def service(
     )
     with Store.open(store_settings) as store:
         store.catalog.register(parse_definition(definition))
-        load(own(store_settings, request.param), file, feed=name)
+        load(own(store_settings, request.param, item_bytes=1 << 20, chunk_bytes=1 << 20), file, feed=name)
     services = StoreServices(store_settings)
     app = create_app(services, AnyToken(), RestLimits(), store_settings)
     try:

@@ -115,7 +115,8 @@ class PageService:
         return int(answer.json["count"])
 
     def load(self, path: Path, source: Source | None = None) -> None:
-        load(own(self.settings, "page"), path, feed=(source or self.source).name)
+        queue = own(self.settings, "page", item_bytes=1 << 20, chunk_bytes=1 << 20)
+        load(queue, path, feed=(source or self.source).name)
 
 
 @contextmanager
