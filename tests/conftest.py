@@ -64,6 +64,9 @@ ORDER = (
     "test_compact", "test_faces_on_stack", "test_label_walk", "test_engines", "test_peers", "test_compact_again",
     "test_late_events", "test_labels", "test_freshness", "test_default_layout", "test_reversed_index", "test_coverage",
     "test_coverage_writers", "test_index_ranges", "test_cursor", "test_tail", "test_read_ahead", "test_ended_tokens",
+    "test_continuous", "test_sigma_watch", "test_local_on_stack", "test_backup", "test_schemathesis", "test_removal",
+    "test_settled_sources", "test_next_row", "test_hunt_layouts", "test_unknown_logs", "test_memory_of_streams",
+    "test_wheel",
 )  # fmt: skip
 
 # Servers of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against
