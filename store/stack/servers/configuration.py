@@ -183,7 +183,8 @@ def _kafka_properties(settings: Settings, data: Path, ports: dict[str, int]) -> 
     }
 
 
-# Logs roll over at 20 MB and two old ones are kept; a JVM's output before logging works goes to NAME.out.
+# Logs roll over at 20 MB and two old ones are kept; a JVM's output before logging works goes to NAME.out. Accumulo's
+# audit writes two lines for each scan, with its ranges and so with values of filters: only what fails is written.
 LOGGING = """status = error
 appender.file.type = RollingFile
 appender.file.name = file
@@ -203,4 +204,6 @@ logger.kafka.name = org.apache.kafka
 logger.kafka.level = warn
 logger.broker.name = kafka
 logger.broker.level = warn
+logger.audit.name = org.apache.accumulo.audit
+logger.audit.level = warn
 """

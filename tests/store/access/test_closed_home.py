@@ -18,7 +18,10 @@ from ingest_support import log_file, own, source
 from watchfloor.ingest.intake.load import Load
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.admin.tables import SOURCES_TABLE
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import event_table
+from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.runtime.private_files import make_private_folder, open_private
 from watchfloor.store.stack.home.home_folder import close_home, make_folders, make_secrets
@@ -143,3 +146,13 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(tmp_path / "home", NOBODY, NOBODY)
     with pytest.raises(StackError, match=f"{tmp_path}/home belongs to user {NOBODY}: run this as that user"):
         make_folders(Settings(home=tmp_path / "home"))
+
+
+@pytest.mark.stack
+def test_logs_of_servers_have_no_values_that_were_asked_for(query_store: Store) -> None:
+    secret = "asked-for-in-confidence"
+    ranges = Ranges()
+    ranges.add_row(secret.encode())
+    assert not list(query_store.scan(EntryScan(SOURCES_TABLE, ranges)))
+    logs = list((query_store.settings.home / "log").glob("tserver*.log"))
+    assert logs and not any(secret in log.read_text(errors="replace") for log in logs)
