@@ -133,7 +133,7 @@ class QueryResult:
             "first_seconds": first,
             "plan_seconds": round(self._plan_seconds, 6),
             **({"plan": None} if self._query is None else self._query.describe_plans()),
-            "query_batches": [_describe_run(run) for run in progress.batch_runs[:LISTED_BATCHES]],
+            "query_batches": [self._describe_run(run) for run in progress.batch_runs[:LISTED_BATCHES]],
             **self._describe_cursor(),
         }
 
@@ -158,6 +158,20 @@ class QueryResult:
             return {"no_cursor": NO_CURSOR}
         return {"cursor": self._checked.write_cursor(cursor)}
 
+    def _describe_run(self, run: BatchRun) -> dict[str, Any]:
+        """Returns what a summary says of a query batch. Ends that are open are shown where events were known to end."""
+        since, until = run.batch.since, run.batch.until
+        if isinstance(self._query, PreparedQuery) and not self._query.repeats_rows(run.batch):
+            first, last = self._query.known
+            since, until = min(max(since, first), until), max(min(until, last), since)
+        return {
+            "since": format_micros(since),
+            "until": format_micros(until),
+            "rows": run.rows,
+            "seconds": round(run.seconds, 6),
+            "because": run.batch.because,
+        }
+
     def _end(self, status: str) -> None:
         if self._status == "running":
             self._status = status
@@ -167,13 +181,3 @@ class QueryResult:
 def make_result_schema(checked: CheckedRequest | CheckedSources) -> pa.Schema:
     """Returns the schema of a request's result."""
     return checked.schema.append(pa.field(ID_COLUMN, pa.string())) if checked.request.ids else checked.schema
-
-
-def _describe_run(run: BatchRun) -> dict[str, Any]:
-    return {
-        "since": format_micros(run.batch.since),
-        "until": format_micros(run.batch.until),
-        "rows": run.rows,
-        "seconds": round(run.seconds, 6),
-        "because": run.batch.because,
-    }

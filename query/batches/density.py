@@ -64,13 +64,17 @@ class DensityPolicy:
             return self._without_counts.choose_next_width(left, run)
         share = (rows + PRIOR_ROWS) / (expected.count_rows(batch.since, batch.until) + PRIOR_ROWS)
         correction = f"by the counts, of which {format_percent(share)} are found"
-        longest = _fit_seconds(run, "at most", self._settings.max_seconds)
+        longest = _fit_seconds(run, expected, "at most", self._settings.max_seconds)
+        all_left = left.end - left.start
+        if not expected.count_rows(left.start, left.end - math.ceil(min(longest.micros, all_left))):
+            # What comes before is the time before the first events that are known.
+            longest = BatchWidth(max(longest.micros, all_left), longest.because)
         if expected.streams:
             return longest
         if rows and math.isfinite(left.rows_left):
             because = f"for the {describe_rows(left.rows_left)} still wanted {correction}"
             return _narrower(longest, _fit_rows(left, expected, SPARE * left.rows_left / share, because))
-        shortest = _fit_seconds(run, "at least", self._settings.min_seconds)
+        shortest = _fit_seconds(run, expected, "at least", self._settings.min_seconds)
         because = f"for {describe_rows(left.target_rows)} {correction}"
         return _narrower(longest, _wider(shortest, _fit_rows(left, expected, left.target_rows / share, because)))
 
@@ -81,9 +85,15 @@ def _fit_rows(left: BatchRange, expected: MatchDistribution, rows: float, becaus
     return BatchWidth(left.end - (left.start if since is None else since), because)
 
 
-def _fit_seconds(run: BatchRun, bound: str, seconds: float) -> BatchWidth:
-    """Returns the width of a batch that should run ``seconds`` at the speed of the batch before."""
-    speed = run.batch.width / max(run.seconds, SHORTEST_SECONDS)
+def _fit_seconds(run: BatchRun, expected: MatchDistribution, bound: str, seconds: float) -> BatchWidth:
+    """Returns the width of a batch that should run ``seconds`` at the speed of the batch before.
+
+    The time after all events that are expected, which an open end adds to the first batch, takes none.
+    """
+    since, until = run.batch.since, run.batch.until
+    if len(expected.ends):
+        until = max(since + 1, min(until, int(expected.ends[-1])))
+    speed = (until - since) / max(run.seconds, SHORTEST_SECONDS)
     return BatchWidth(speed * seconds, describe_bound(bound, seconds))
 
 

@@ -106,12 +106,16 @@ class CheckedRequest:
 
 @dataclass(frozen=True)
 class PreparedQuery(BatchedQuery):
-    """A query of one source. ``source`` has only the indexes that cover all events of the time range."""
+    """A query of one source. ``source`` has only the indexes that cover all events of the time range.
+
+    ``known`` is the time range, cut at its open ends to the hours that had events when it was planned.
+    """
 
     source: Source
     columns: tuple[str, ...]
     plan: Plan
     matched: MatchedColumn | None
+    known: tuple[int, int]
 
     def read_batch(self, reader: Reader, request: ReadRequest) -> Generator[pa.RecordBatch, None, None]:
         with closing(read_range(reader, self.source, self.plan, replace(request, columns=self.columns))) as batches:
@@ -194,6 +198,7 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest, recall: Recall | 
         source=source,
         columns=checked.columns,
         matched=MatchedColumn(source, checked.tree) if checked.show_matched else None,
+        known=survey.known,
         cursor=checked.cursor,
         since=survey.since,
         until=survey.until,
@@ -239,8 +244,12 @@ def _plan_by_counts(
     if survey is None:
         # ``index`` and ``batched-index`` insist on the index, so even conditions that take long are counted.
         survey = reader.read_survey(conditions, *bounds, thorough=request.scheme.endswith("index"))
-        if recall is not None and bounds == (None, None):
-            recall.memory.put_hours(checked.source, HourlyEvents(survey.hours, survey.events, began))
+        if recall is not None:
+            if bounds == (None, None):
+                recall.memory.put_hours(checked.source, HourlyEvents(survey.hours, survey.events, began))
+            # Ends that are open stay so, as by recalled counts: answers do not tell who has asked before.
+            since, until = reader.close_range(*bounds)
+            survey = replace(survey, since=since, until=until)
     plan = _make_plan(request, conditions, survey)
     # An index plan reads the index in any case.
     if recall is not None and survey.total and isinstance(plan.access, Scan):

@@ -58,7 +58,8 @@ class EventSurvey:
 
     ``hours`` are the starts of the hours that touch the range and have events, ascending, and ``events`` the number of
     events in each hour. ``busy`` are these hours as spans, newest first, with neighbours merged. ``total`` is the sum
-    of ``events``. ``counts`` has the index's answer about each condition; None if it was too much to read.
+    of ``events``. ``counts`` has the index's answer about each condition; None if it was too much to read. ``known`` is
+    the range again, but each open end is cut to the hours that have events, also if more may have come since.
     """
 
     since: int
@@ -68,6 +69,7 @@ class EventSurvey:
     busy: list[Span]
     total: int
     counts: list[IndexCount | None]
+    known: Span
 
     def estimate_newer(self, time: int) -> int:
         """Returns the approximate number of events newer than ``time`` (µs)."""
@@ -96,13 +98,9 @@ class CountReader:
             found = self._estimate(others, low, high, None if thorough else self._layout.max_entries)
             buckets, events = sum_buckets(read)
         found |= self._estimate(lists, low, high, None if thorough else self._bound_list_entries(int(events.sum())))
-        busy = merge_hours(buckets)
-        # An end that is not given is taken from the events; the range is never negative.
-        newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
-        since = max(low, oldest) if since is None else low
-        until = max(since, newest) if until is None else high
+        known = _cut_open_ends(since, until, (low, high), buckets)
         counts = [found[condition] for condition in conditions]
-        return EventSurvey(since, until, buckets, events, busy, int(events.sum()), counts)
+        return EventSurvey(*known, buckets, events, merge_hours(buckets), int(events.sum()), counts, known)
 
     def estimate_survey(
         self,
@@ -118,7 +116,7 @@ class CountReader:
         since, the whole of [since, until) is busy; None leaves an end open. Returns None if no events are known in it,
         or nothing is recalled.
         """
-        low, high = self._cut_to_kept(*close_range(since, until))
+        low, high = self.close_range(since, until)
         touching = (known.hours + HOUR > low) & (known.hours < high)
         hours, events = known.hours[touching], known.events[touching]
         total = int(events.sum())
@@ -131,7 +129,8 @@ class CountReader:
             found = self._estimate(others, low, high, self._layout.max_entries)
             found |= self._estimate(lists, low, high, self._bound_list_entries(total))
             counts = [found[condition] for condition in conditions]
-        return EventSurvey(low, high, hours, events, [(low, high)], total, counts)
+        ends = _cut_open_ends(since, until, (low, high), hours)
+        return EventSurvey(low, high, hours, events, [(low, high)], total, counts, ends)
 
     def _estimate(
         self, conditions: Sequence[Condition], since: int, until: int, max_entries: int | None
@@ -244,6 +243,10 @@ class CountReader:
             return None
         return _decode_values(self._source.find_field(condition.field), counts)
 
+    def close_range(self, since: int | None, until: int | None) -> Span:
+        """Returns the part of [since, until) whose events are kept, with the first and the last time for open ends."""
+        return self._cut_to_kept(*close_range(since, until))
+
     def _cut_to_kept(self, since: int, until: int) -> Span:
         """Returns the part of [since, until) whose events are kept."""
         return cut_range(self._reader, self._source.name, since, until)
@@ -260,6 +263,16 @@ class CountReader:
         batches = self._layout.scan_events(self._reader, self._source, ReadRequest(*span, None, [name], _EDGE_ROWS))
         times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
         return np.concatenate(times) if times else np.empty(0, np.int64)
+
+
+def _cut_open_ends(since: int | None, until: int | None, whole: Span, hours: np.ndarray) -> Span:
+    """Returns the range ``whole``, with each end that was not given (None) taken from the hours that have events.
+
+    The range is never negative.
+    """
+    oldest, newest = (int(hours[0]), int(hours[-1]) + HOUR) if len(hours) else (0, 0)
+    begin = max(whole[0], oldest) if since is None else whole[0]
+    return begin, max(begin, newest) if until is None else whole[1]
 
 
 def _decode_values(field: Field, counts: Counter[bytes]) -> dict[object, int]:

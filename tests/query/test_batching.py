@@ -246,6 +246,18 @@ def test_density_reads_all_that_is_wanted(rows: int, seconds: float, wanted: int
     assert second.width / HOUR == pytest.approx(hours)
 
 
+def test_open_ends_of_a_range_change_no_width() -> None:
+    expected = MatchDistribution.from_counts([(99 * DAY, 100 * DAY, 3.0 * STREAMED_ROWS)], streams=True)
+    sequence = make_sequence(BatchSettings(), [(0, FAR)], expected)
+    first = sequence.first_batch(0, FAR)
+    assert first is not None and first.until == FAR and first.since == 100 * DAY - 8 * HOUR
+    second = sequence.next_batch(BatchRun(first, 0, 60.0))
+    assert second is not None and second.width == 4 * HOUR  # what runs for 30 s, by the 8 h that had events
+    last = sequence.next_batch(BatchRun(second, 0, 1.0))
+    assert last is not None and last.since == 0  # not the last hours that are known, and then what is before them
+    assert sequence.next_batch(BatchRun(last, 0, 1.0)) is None
+
+
 @pytest.mark.parametrize(("rows", "wanted"), [(360, None), (0, None), (0, 240), (360, 240)])
 def test_what_streams_is_read_on_in_one_piece(rows: int, wanted: int | None) -> None:
     hours = 10 * STREAMED_ROWS
