@@ -53,7 +53,7 @@ def running_service(home: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def lines(source: str) -> Iterator[tuple[str, ...]]:
-    """Yields command lines, right and wrong, whose answers do not depend on when they are asked."""
+    """Yields command lines whose answers do not depend on when they are asked."""
     wheres = ("host = 192.0.2.1", "n > 300 and not host in 192.0.2.0/30", "not exists host")
     for form in ("ndjson", "csv", "table", "arrow"):
         yield ("query", source, "--format", form)
@@ -76,6 +76,10 @@ def lines(source: str) -> Iterator[tuple[str, ...]]:
     yield from (("timeline", source, "--format", form) for form in ("ndjson", "csv", "table"))
     yield ("find", "192.0.2.4", "--sources", source)
     yield ("find", "no such user", "--sources", source)
+
+
+def wrong_lines(source: str) -> Iterator[tuple[str, ...]]:
+    """Yields command lines that are refused, which has nothing to do with the layout."""
     yield from (("query", source, "--where", where) for where in ("n = ", "m = 1", "host = x", "n in @nothing"))
     yield ("query", source, "--stats", "count() by m")
     yield ("query", f"{source}s")
@@ -98,8 +102,11 @@ class Alone:
 @pytest.fixture(scope="module")
 def alone(home: Path, store_settings: Settings) -> Alone:
     printed = {
-        layout: {line: print_command(home, line) for line in dict.fromkeys(lines(name))}
-        for layout, name in NAMES.items()
+        layout: {line: print_command(home, line) for line in dict.fromkeys((*lines(name), *more))}
+        for layout, name, more in (
+            ("cell", NAMES["cell"], ()),
+            ("block", NAMES["block"], wrong_lines(NAMES["block"])),
+        )
     }
     whole = run_command(store_settings, "query", NAMES["block"])[1].splitlines()
     _, first, said = run_command(store_settings, "query", NAMES["block"], "--limit", "250")
@@ -119,7 +126,8 @@ def service(home: Path, alone: Alone) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.usefixtures("service")
 def test_commands_print_the_same_with_a_service(home: Path, alone: Alone, layout: str) -> None:
-    assert {status for status, _, _ in alone.printed[layout].values()} == {cli.OK, cli.USER}
+    expected = {cli.OK} if layout == "cell" else {cli.OK, cli.USER}
+    assert {status for status, _, _ in alone.printed[layout].values()} == expected
     with no_store():
         for line, printed in alone.printed[layout].items():
             assert print_command(home, line) == printed, line
