@@ -79,7 +79,8 @@ class VictoriaLogsEngine:
         self._await_metric(b"vl_active_force_merges 0")
 
     def measure_disk(self) -> int:
-        return sum(path.stat().st_size for path in (self._folder / "data").rglob("*") if path.is_file())
+        found = os.walk(self._folder / "data")
+        return sum(_measure_file(Path(folder, name)) for folder, _, names in found for name in names)
 
     def count_events(self) -> int:
         return self._count("*")
@@ -145,3 +146,11 @@ def _format_condition(question: EngineQuestion) -> str:
         return question.condition
     value = json.dumps(question.value, ensure_ascii=False)
     return f"`{question.field}`:{'~' if question.pattern else '='}{value}"
+
+
+def _measure_file(path: Path) -> int:
+    """Returns the bytes of a file; 0 if a merge has removed it meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
