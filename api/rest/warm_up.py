@@ -22,7 +22,11 @@ from watchfloor.query.service import QueryService
 from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.errors import WatchfloorError
 from watchfloor.schema.field import FieldType
+from watchfloor.schema.filter.json_form import from_json
+from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.source import Source
+from watchfloor.schema.stats import json_form as stats_form
+from watchfloor.schema.stats import print as print_stats
 from watchfloor.schema.times import to_micros
 
 WARM_UP_SECONDS = 3.0
@@ -84,13 +88,20 @@ def _list_questions(service: QueryService, found: _FoundSource) -> Iterator[Call
         yield partial(_read_page, service, request)
     newest = to_micros(found.page.column(found.source.time_field)[0].as_py())
     by = {"field": indexed[0].name} if indexed else {"bucket": "1m", "as": "start"}
-    stats = {"aggregates": [{"function": "count"}], "by": [by]}
+    stats = print_stats.to_text(stats_form.from_json({"aggregates": [{"function": "count"}], "by": [by]}))
     query = StatsQuery(name, stats, since=newest - _COUNTED)
     yield lambda left: list(service.run_stats(replace(query, deadline=left)))
 
 
-def _list_filters(found: _FoundSource) -> Iterator[Mapping[str, Any]]:
-    """Yields filters of the kinds that are answered in different ways: by the index, by counts, by reading all."""
+def _list_filters(found: _FoundSource) -> Iterator[str]:
+    """Yields filters of the kinds that are answered in different ways: by the index, by counts, by reading all.
+
+    They are texts, as people write them: the first one that is parsed builds the parser.
+    """
+    return (to_text(from_json(form)) for form in _list_forms(found))
+
+
+def _list_forms(found: _FoundSource) -> Iterator[Mapping[str, Any]]:
     fields, page = found.source.fields, found.page
     for field in found.source.indexed_fields[:_MOST_FIELDS]:
         known = page.column(field.name).drop_null().slice(0, 1).to_pylist()
