@@ -81,14 +81,14 @@ def read_chunks(
 
 def split_chunk(chunk: Chunk, most_lines: int) -> Iterator[Chunk]:
     """Yields a chunk as chunks of at most ``most_lines`` lines. Usually that is the chunk itself."""
-    rest = chunk
-    while np.count_nonzero(np.frombuffer(rest.data, np.uint8) == ord("\n")) > most_lines:
-        ends = np.flatnonzero(np.frombuffer(rest.data, np.uint8) == ord("\n")) + 1
-        starts = [0, *ends[most_lines - 1 :: most_lines].tolist()]
-        for start, end in pairwise(starts):
-            yield Chunk(rest.offset + start, rest.data[start:end])
-        rest = Chunk(rest.offset + starts[-1], rest.data[starts[-1] :], rest.rejected)
-    yield rest
+    is_end = np.frombuffer(chunk.data, np.uint8) == ord("\n")
+    if np.count_nonzero(is_end) <= most_lines:
+        yield chunk
+        return
+    starts = [0, *(np.flatnonzero(is_end)[most_lines - 1 :: most_lines] + 1).tolist()]
+    for start, end in pairwise(starts):
+        yield Chunk(chunk.offset + start, chunk.data[start:end])
+    yield Chunk(chunk.offset + starts[-1], chunk.data[starts[-1] :], chunk.rejected)
 
 
 class _PlainBlocks:

@@ -100,7 +100,7 @@ class CountMemory:
             if is_due:
                 self._reading.add(source.name)
         if is_due:
-            start_thread(partial(self._refresh, reader, source), "hour-memory")
+            start_thread(partial(self._refresh_hours, reader, source), "hour-memory")
         return known if age < USED_SECONDS else None
 
     def put_hours(self, source: Source, found: HourlyEvents) -> None:
@@ -119,7 +119,7 @@ class CountMemory:
                 if known is None or known.read_at < oldest:
                     return None
                 found.append(known)
-        return [None if one.count is None else _scale(one.count, total / one.total) for one in found]
+        return [None if one.count is None else _scale_count(one.count, total / one.total) for one in found]
 
     def put_counts(
         self,
@@ -140,7 +140,7 @@ class CountMemory:
             while len(self._counts) > MOST_COUNTS:
                 self._counts.popitem(last=False)
 
-    def _refresh(self, reader: Reader, source: Source) -> None:
+    def _refresh_hours(self, reader: Reader, source: Source) -> None:
         """Reads the counts of a source. If that fails they grow old, and a query that needs them says what is wrong."""
         began = time.monotonic()
         try:
@@ -153,7 +153,7 @@ class CountMemory:
                 self._reading.discard(source.name)
 
 
-def _scale(count: IndexCount, factor: float) -> IndexCount:
+def _scale_count(count: IndexCount, factor: float) -> IndexCount:
     """Returns a count with as large a share of another number of events."""
     return replace(count, events=math.ceil(count.events * factor))
 

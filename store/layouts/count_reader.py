@@ -91,9 +91,8 @@ class CountReader:
         Everything is read at the same time. Reading a condition of many values is given up if it has more index entries
         than the layout finds worth reading, unless ``thorough``.
         """
-        lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
-        others = [condition for condition in conditions if condition not in lists]
-        low, high = self._cut_to_kept(*close_range(since, until))
+        lists, others = _split_lists(conditions)
+        low, high = self.close_range(since, until)
         with begin_hours(self._reader, self._source, low, high) as read:
             found = self._estimate(others, low, high, None if thorough else self._layout.max_entries)
             buckets, events = sum_buckets(read)
@@ -124,8 +123,7 @@ class CountReader:
         if not total or (recall and counts is None):
             return None
         if counts is None:
-            lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
-            others = [condition for condition in conditions if condition not in lists]
+            lists, others = _split_lists(conditions)
             found = self._estimate(others, low, high, self._layout.max_entries)
             found |= self._estimate(lists, low, high, self._bound_list_entries(total))
             counts = [found[condition] for condition in conditions]
@@ -263,6 +261,12 @@ class CountReader:
         batches = self._layout.scan_events(self._reader, self._source, ReadRequest(*span, None, [name], _EDGE_ROWS))
         times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
         return np.concatenate(times) if times else np.empty(0, np.int64)
+
+
+def _split_lists(conditions: Sequence[Condition]) -> tuple[Sequence[Condition], Sequence[Condition]]:
+    """Returns the conditions about lists of many values, and the others."""
+    lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
+    return lists, [condition for condition in conditions if condition not in lists]
 
 
 def _cut_open_ends(since: int | None, until: int | None, whole: Span, hours: np.ndarray) -> Span:

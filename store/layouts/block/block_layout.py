@@ -259,7 +259,7 @@ class _BlockReader:
         micros = times.cast(pa.int64()).to_numpy()
         hashes = _compute_hashes(events.column(2), events.column(3))
         keys = to_binary_array(event_keys(micros, hashes))
-        run = pa.RecordBatch.from_arrays([*self._columns.convert(events), keys], schema=self._columns.schema)
+        run = pa.RecordBatch.from_arrays([*self._columns.convert_events(events), keys], schema=self._columns.schema)
         runs.add_run(sort_newest_first(run, micros, hashes))
 
 

@@ -30,7 +30,7 @@ class EventColumns:
     _places: tuple[int, ...]
     _decoded: tuple[tuple[int, Field], ...]
 
-    def convert(self, events: pa.RecordBatch) -> list[pa.Array]:
+    def convert_events(self, events: pa.RecordBatch) -> list[pa.Array]:
         """Returns the request's columns of a batch from the bridge, without the keys."""
         given = events.columns
         columns = [given[place] for place in self._places]

@@ -206,7 +206,10 @@ class _ListColumn:
     """Lists: their lengths, and a vector of all elements."""
 
     def __init__(self, field: Field, values: pa.ListArray, compression: Compression, packer: Packer) -> None:
-        self._values, self._compression, self._packer = values, compression, packer
+        self._values, self._compression = values, compression
+        # Elements are compressed by symbols or not at all, as they must be readable alone.
+        self._within: Compression = "packed" if compression == "packed" else "none"
+        self._packer = packer if compression == "packed" else Packer("none")
         self._elements = Field(field.name, field.scalar, field.indexes)
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
@@ -214,8 +217,9 @@ class _ListColumn:
         if lists.null_count == len(lists):
             return None
         elements = lists.flatten()
-        within: Compression = "packed" if self._compression == "packed" else "none"
-        inner = make_column(self._elements, elements, within, self._packer).encode_events(np.arange(len(elements)))
+        inner = make_column(self._elements, elements, self._within, self._packer).encode_events(
+            np.arange(len(elements))
+        )
         if inner is None or not is_readable_alone(inner):
             inner = encode_vector(self._elements, elements, "none") or _encode_no_values(self._elements, elements)
         valid = lists.is_valid().to_numpy(zero_copy_only=False) if lists.null_count else None
@@ -224,7 +228,7 @@ class _ListColumn:
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         """Returns distinct values and pairs, as other columns do. A value occurs in at most one pair with an event."""
         elements = self._values.flatten()
-        values, codes, places = make_column(self._elements, elements, self._compression).index_events()
+        values, codes, places = make_column(self._elements, elements, "none").index_events()
         events = pc.list_parent_indices(self._values).to_numpy().astype(np.int64)[places]
         pairs = np.unique(codes.astype(np.int64) * len(self._values) + events)
         return values, pairs // max(1, len(self._values)), pairs % max(1, len(self._values))
