@@ -28,7 +28,7 @@ from watchfloor.store.encoding.keys import (
     reverse_times,
 )
 
-from .hour_counts import HourCounts, ValueHours
+from .hour_counts import HourCounts, ValueHours, count_numbers
 
 TOTAL = ""
 """The field name and the value under which all events of a source are counted."""
@@ -44,8 +44,13 @@ class ItemCounts:
 
     def add_total(self, times: np.ndarray) -> None:
         """Counts the events of a batch by their ``times`` (int64 µs)."""
-        for minute, count in zip(*np.unique(times // MINUTE, return_counts=True), strict=True):
-            self._minutes[int(minute)] += int(count)
+        if not len(times):
+            return
+        minutes = times // MINUTE
+        first = int(minutes.min())
+        found, counts = count_numbers(minutes - first, int(minutes.max()) - first + 1)
+        for minute, count in zip(found.tolist(), counts.tolist(), strict=True):
+            self._minutes[first + minute] += count
 
     def add_values(self, field: Field, values: pa.Array, codes: np.ndarray, times: np.ndarray) -> None:
         """Counts a field's values per hour.

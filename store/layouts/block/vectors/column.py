@@ -19,6 +19,7 @@ from watchfloor.store.encoding.values import encode_elements
 
 from .packed_bits import find_bit_width
 from .packing import Packer
+from .strings import TakenStrings, append_empty, fill_nulls, find_lengths, take_all
 from .vector import (
     CODEC,
     Compression,
@@ -93,8 +94,14 @@ class _DictionaryColumn:
         rank[-1] = len(distinct)
         self._values = distinct.take(order)
         self._codes = rank.take(_fill_null_codes(dictionary, len(distinct)))
-        self._lengths = pc.binary_length(self._values).to_numpy().astype(np.int64)
         self._packing = packer.pack(self._values)
+        # Behind the last value stands an empty one, which a null has in its place.
+        self._strings = append_empty(self._values)
+        self._lengths = find_lengths(self._strings)
+        self._symbols = None
+        if self._packing.symbols is not None:
+            table, compressed = self._packing.symbols
+            self._symbols = table, append_empty(compressed)
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
         places = self._codes.take(events)
@@ -102,16 +109,15 @@ class _DictionaryColumn:
         if found is None:
             return None
         used, counts, codes = found
-        lengths = self._lengths[used]
-        if self._is_dictionary_smaller(lengths, counts, len(events)):
-            distinct = pa.array(used)
-            values, compressed = self._values.take(distinct), self._packing.take(distinct)
-            return encode_dictionary(values, codes, self._packing.compression, compressed)
         bounds = self._values[int(used[0])].as_py(), self._values[int(used[-1])].as_py()
-        nulls = places == len(self._values)
-        all_places = pa.array(places, mask=nulls if nulls.any() else None)
-        values, compressed = self._values.take(all_places), self._packing.take(all_places)
-        return encode_plain(values, bounds, self._packing.compression, compressed)
+        compression = self._packing.compression
+        if self._is_dictionary_smaller(self._lengths.take(used), counts, len(events)):
+            return encode_dictionary(self._take(used), bounds, codes, compression)
+        valid = places != len(self._values)
+        return encode_plain(self._take(places), None if valid.all() else valid, bounds, compression)
+
+    def _take(self, places: np.ndarray) -> TakenStrings:
+        return TakenStrings(self._strings, self._lengths, places, self._symbols)
 
     def _is_dictionary_smaller(self, lengths: np.ndarray, counts: np.ndarray, events: int) -> bool:
         """Returns whether distinct values of these lengths and codes are smaller than the values, each as often."""
@@ -131,15 +137,22 @@ class _PlainColumn:
 
     def __init__(self, values: pa.BinaryArray, packer: Packer) -> None:
         self._values, self._packing = values, packer.pack(values)
+        self._valid = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
+        self._strings = fill_nulls(values)
+        self._lengths = find_lengths(self._strings)
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
-        places = pa.array(events)
-        values = self._values.take(places)
-        if values.null_count == len(values):
+        valid = None if self._valid is None else self._valid.take(events)
+        if not len(events) or (valid is not None and not valid.any()):
             return None
+        values = self._values.take(pa.array(events))
         ends = pc.min_max(values)
         bounds = ends["min"].as_py(), ends["max"].as_py()
-        return encode_plain(values, bounds, self._packing.compression, self._packing.take(places))
+        if self._packing.symbols is None:
+            strings = take_all(fill_nulls(values))
+        else:
+            strings = TakenStrings(self._strings, self._lengths, events, self._packing.symbols)
+        return encode_plain(strings, None if valid is None or valid.all() else valid, bounds, self._packing.compression)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         raise NotImplementedError("a field with an index has a dictionary")
@@ -186,7 +199,9 @@ class _NumberColumn:
             used, _, codes = found
             low, high = int(self._distinct[used[0]]), int(self._distinct[used[-1]])
             if self._is_dictionary_smaller(len(used), high - low, len(events)):
-                return encode_dictionary(numbers_to_bytes(self._kind, self._distinct[used]), codes, self._compression)
+                values = numbers_to_bytes(self._kind, self._distinct[used])
+                bounds = values[0].as_py(), values[-1].as_py()
+                return encode_dictionary(take_all(values), bounds, codes, self._compression)
         return encode_numbers(numbers, valid, width, self._compression)
 
     def _is_dictionary_smaller(self, distinct: int, span: int, events: int) -> bool:
@@ -239,7 +254,7 @@ def _encode_no_values(field: Field, elements: pa.Array) -> bytes:
     if field.scalar in NUMBER_BYTES:
         valid = np.zeros(len(elements), bool) if len(elements) else None
         return encode_numbers(np.zeros(len(elements), np.uint64), valid, NUMBER_BYTES[field.scalar], "none")
-    return encode_dictionary(pa.array([], pa.binary()), np.zeros(len(elements), np.uint8), "none")
+    return encode_dictionary(take_all(pa.array([], pa.binary())), None, np.zeros(len(elements), np.uint8), "none")
 
 
 def _fill_null_codes(dictionary: pa.DictionaryArray, null: int) -> np.ndarray:

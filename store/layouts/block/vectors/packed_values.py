@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 
 import numpy as np
-import pyarrow as pa
 
 from .packed_bits import find_bit_width, pack_bits
+from .strings import TakenStrings
 from .symbols import CompressedStrings, decompress, read_table
-from .vector_header import U32, PayloadReader, make_damage_error
+from .vector_header import U32, Buffer, PayloadReader, make_damage_error
 
 _HEADER = struct.Struct("<BBI")
 _RAW, _SYMBOLS = 0, 1
@@ -24,28 +24,16 @@ _WORTH = 0.9
 """Compressed values are stored if they, with their table, have at most this share of the bytes."""
 
 
-def split_bytes(values: pa.BinaryArray) -> tuple[np.ndarray, bytes]:
-    """Returns the lengths and the concatenated bytes of values without nulls."""
-    if not len(values):
-        return np.empty(0, U32), b""
-    offsets = np.frombuffer(values.buffers()[1], np.int32, len(values) + 1, values.offset * 4)
-    data = values.buffers()[2]
-    first, last = int(offsets[0]), int(offsets[-1])
-    return np.diff(offsets).astype(U32), memoryview(data)[first:last].tobytes() if data is not None else b""
-
-
-def encode_values(lengths: np.ndarray, data: bytes, compressed: CompressedStrings | None = None) -> list[bytes]:
-    """Returns values one after the other as parts of a payload.
-
-    They are stored as they are, or as ``compressed`` if that is worth it.
-    """
-    least = _WORTH * len(data) if len(data) >= FEWEST_BYTES else 0
-    if compressed is not None and len(compressed.table) + len(compressed.data) <= least:
+def encode_values(strings: TakenStrings) -> list[Buffer]:
+    """Returns strings one after the other as parts of a payload: as they are, or by symbols if that is worth it."""
+    size = int(strings.lengths.sum())
+    compressed = strings.compress() if size >= FEWEST_BYTES else None
+    if compressed is not None and len(compressed.table) + len(compressed.data) <= _WORTH * size:
         return _write_values(_SYMBOLS, compressed)
-    return _write_values(_RAW, CompressedStrings(b"", lengths.astype(np.int64), data))
+    return _write_values(_RAW, CompressedStrings(b"", strings.lengths, strings.read()))
 
 
-def _write_values(kind: int, values: CompressedStrings) -> list[bytes]:
+def _write_values(kind: int, values: CompressedStrings) -> list[Buffer]:
     lengths = values.lengths
     width = find_bit_width(int(lengths.max()) if len(lengths) else 0)
     starts = (np.cumsum(lengths) - lengths)[::_ANCHORED].astype(U32)

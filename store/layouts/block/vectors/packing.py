@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from watchfloor.store.encoding.byte_arrays import make_binary_array
 
-from .packed_values import FEWEST_BYTES, split_bytes
+from .packed_values import FEWEST_BYTES
+from .strings import fill_nulls, find_lengths, read_data
 from .symbols import CompressedStrings, StringCompressor, can_compress
 from .vector import Compression
 from .vector_header import compress_bytes
@@ -31,14 +32,6 @@ class Packing:
 
     compression: Compression
     symbols: tuple[bytes, pa.BinaryArray] | None = None
-
-    def take(self, places: pa.Array) -> CompressedStrings | None:
-        """Returns some of the values as they are compressed by symbols; None if they are not."""
-        if self.symbols is None:
-            return None
-        table, compressed = self.symbols
-        lengths, data = split_bytes(_fill_nulls(compressed.take(places)))
-        return CompressedStrings(table, lengths.astype(np.int64), data)
 
 
 class Packer:
@@ -100,10 +93,5 @@ def _make_packing(compressed: CompressedStrings) -> Packing:
 
 def _split_some(values: pa.BinaryArray, places: np.ndarray | None = None) -> tuple[bytes, np.ndarray]:
     """Returns the bytes of some values, or of all, one after the other, and their lengths."""
-    lengths, data = split_bytes(_fill_nulls(values if places is None else values.take(pa.array(places))))
-    return data, lengths
-
-
-def _fill_nulls(values: pa.BinaryArray) -> pa.BinaryArray:
-    """Returns the values with empty ones in the place of nulls."""
-    return values.fill_null(b"") if values.null_count else values
+    taken = fill_nulls(values if places is None else values.take(pa.array(places)))
+    return read_data(taken).tobytes(), find_lengths(taken)

@@ -25,7 +25,7 @@ class CompressedStrings:
 
     table: bytes
     lengths: np.ndarray
-    data: bytes
+    data: bytes | memoryview
 
 
 class StringCompressor:

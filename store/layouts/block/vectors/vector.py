@@ -19,8 +19,8 @@ from watchfloor.store.encoding.numbers import NUMBER_BYTES, from_numbers
 from watchfloor.store.encoding.values import decode_elements
 
 from .packed_bits import find_bit_width, pack_bits
-from .packed_values import decode_values, encode_values, split_bytes
-from .symbols import CompressedStrings
+from .packed_values import decode_values, encode_values
+from .strings import TakenStrings
 from .vector_header import (
     DICTIONARY,
     LIST,
@@ -57,45 +57,38 @@ def find_unsigned_width(most: int) -> int:
 
 
 def encode_dictionary(
-    values: pa.BinaryArray, codes: np.ndarray, compression: Compression, compressed: CompressedStrings | None = None
+    strings: TakenStrings, bounds: tuple[bytes, bytes] | None, codes: np.ndarray, compression: Compression
 ) -> bytes:
     """Returns a vector of codes and their dictionary.
 
-    ``values`` are distinct and in ascending order. The code ``len(values)`` means null. ``compressed`` are the same
-    values, compressed by symbols.
+    ``strings`` are distinct and in ascending order; ``bounds`` are the first and the last of them. The code
+    ``len(strings)`` means null.
     """
-    count = len(values)
-    lengths, data = split_bytes(values)
-    bounds = (values[0].as_py(), values[count - 1].as_py()) if count else None
+    count = len(strings.lengths)
     head = U32.type(count).tobytes()
     if compression == "packed":
         width = find_bit_width(count)
-        payload = [head, *encode_values(lengths, data, compressed), pack_bits(codes, width)]
+        payload = [head, *encode_values(strings), pack_bits(codes, width)]
         return pack_vector(Shape(DICTIONARY, len(codes), bounds, code_width=width, version=PACKED), payload, "none")
     width = find_unsigned_width(count)
-    payload = [head, lengths.tobytes(), data, codes.astype(WIDTHS[width]).tobytes()]
+    payload = [head, strings.lengths.astype(U32).tobytes(), strings.read(), codes.astype(WIDTHS[width]).tobytes()]
     return pack_vector(Shape(DICTIONARY, len(codes), bounds, code_width=width), payload, compression)
 
 
 def encode_plain(
-    values: pa.BinaryArray,
-    bounds: tuple[bytes, bytes] | None,
-    compression: Compression,
-    compressed: CompressedStrings | None = None,
+    strings: TakenStrings, valid: np.ndarray | None, bounds: tuple[bytes, bytes] | None, compression: Compression
 ) -> bytes:
-    """Returns a vector of values one after the other.
+    """Returns a vector of strings one after the other.
 
-    ``bounds`` are the smallest and the largest value. ``compressed`` are the same values, compressed by symbols, a null
-    as an empty one.
+    ``valid`` is false where one is null, and stands there as an empty one; None if none is null. ``bounds`` are the
+    smallest and the largest string.
     """
-    valid = _find_validity(values)
-    lengths, data = split_bytes(values.fill_null(b"") if valid is not None else values)
-    bitmap = _pack_validity(valid)
+    rows, bitmap = len(strings.lengths), _pack_validity(valid)
     if compression == "packed":
-        shape = Shape(PLAIN, len(values), bounds, valid is not None, version=PACKED)
-        return pack_vector(shape, [*bitmap, *encode_values(lengths, data, compressed)], "none")
-    shape = Shape(PLAIN, len(values), bounds, valid is not None)
-    return pack_vector(shape, [*bitmap, lengths.tobytes(), data], compression)
+        shape = Shape(PLAIN, rows, bounds, valid is not None, version=PACKED)
+        return pack_vector(shape, [*bitmap, *encode_values(strings)], "none")
+    payload = [*bitmap, strings.lengths.astype(U32).tobytes(), strings.read()]
+    return pack_vector(Shape(PLAIN, rows, bounds, valid is not None), payload, compression)
 
 
 def encode_numbers(numbers: np.ndarray, valid: np.ndarray | None, value_bytes: int, compression: Compression) -> bytes:
@@ -157,11 +150,6 @@ def encode_list(lengths: np.ndarray, valid: np.ndarray | None, elements: bytes, 
 def _pack_validity(valid: np.ndarray | None) -> list[bytes]:
     """Returns the bitmap as part of a payload; nothing for None."""
     return [] if valid is None else [np.packbits(valid, bitorder="little").tobytes()]
-
-
-def _find_validity(column: pa.Array) -> np.ndarray | None:
-    """Returns a boolean per value that is false for nulls; None if there are none."""
-    return column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
 
 
 def decode_vector(field: Field, vector: Buffer) -> pa.Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, Union
@@ -88,7 +89,7 @@ class StoredVector(Shape):
     payload: memoryview
 
 
-def pack_vector(shape: Shape, payload: list[bytes], codec: Codec) -> bytes:
+def pack_vector(shape: Shape, payload: Sequence[Buffer], codec: Codec) -> bytes:
     """Returns a vector: the header and the payload, compressed if that makes it smaller."""
     plain = b"".join(payload)
     stored, number = plain, 0

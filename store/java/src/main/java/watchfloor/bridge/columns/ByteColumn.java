@@ -8,6 +8,7 @@ import org.apache.arrow.vector.BaseIntVector;
 import org.apache.arrow.vector.BaseVariableWidthVector;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.FixedSizeBinaryVector;
+import org.apache.arrow.vector.IntVector;
 import org.apache.arrow.vector.types.pojo.DictionaryEncoding;
 
 /**
@@ -46,12 +47,21 @@ public final class ByteColumn {
     if (values.validity != null) {
       throw new IllegalArgumentException("column " + vector.getName() + ": null within its dictionary");
     }
-    BaseIntVector indices = (BaseIntVector) vector;
+    return new ByteColumn(values.data, values.starts, validity(vector), codes(vector));
+  }
+
+  /** Returns the indices of a dictionary vector, 0 for null. */
+  private static int[] codes(FieldVector vector) {
     int[] codes = new int[vector.getValueCount()];
+    if (vector instanceof IntVector && vector.getNullCount() == 0) {
+      copy(vector.getDataBuffer(), codes);
+      return codes;
+    }
+    BaseIntVector indices = (BaseIntVector) vector;
     for (int i = 0; i < codes.length; i++) {
       codes[i] = vector.isNull(i) ? 0 : (int) indices.getValueAsLong(i);
     }
-    return new ByteColumn(values.data, values.starts, validity(vector), codes);
+    return codes;
   }
 
   private static ByteColumn plain(FieldVector vector) {
@@ -62,12 +72,7 @@ public final class ByteColumn {
       Arrays.setAll(starts, i -> i * width);
     } else if (vector instanceof BaseVariableWidthVector) {
       if (count > 0) {
-        vector
-            .getOffsetBuffer()
-            .nioBuffer(0, starts.length * Integer.BYTES)
-            .order(ByteOrder.LITTLE_ENDIAN)
-            .asIntBuffer()
-            .get(starts);
+        copy(vector.getOffsetBuffer(), starts);
       }
     } else {
       throw new IllegalArgumentException("column " + vector.getName() + " is not binary: " + vector.getField());
@@ -84,6 +89,10 @@ public final class ByteColumn {
 
   private static byte[] validity(FieldVector vector) {
     return vector.getNullCount() == 0 ? null : copy(vector.getValidityBuffer(), 0, (vector.getValueCount() + 7) / 8);
+  }
+
+  private static void copy(ArrowBuf from, int[] to) {
+    from.nioBuffer(0, to.length * Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().get(to);
   }
 
   private static byte[] copy(ArrowBuf from, long offset, int length) {
