@@ -17,7 +17,7 @@ import lz4.frame
 import pytest
 import zstandard
 from blake3 import blake3
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from watchfloor.ingest.files.compressions.frame_reader import UNPACKERS, FrameReader
@@ -58,8 +58,9 @@ def read(path: Path) -> tuple[bytes, list[str]]:
 def test_what_was_packed_comes_back_frame_after_frame(
     path: Path, name: str, frames: list[bytes], padding: bytes
 ) -> None:
-    path.write_bytes(b"".join(PACKERS[name](frame) + padding for frame in frames))
     content = b"".join(frames)
+    assume(not content.startswith(b"ElfFile\0"))  # what begins so is a file of Windows events
+    path.write_bytes(b"".join(PACKERS[name](frame) + padding for frame in frames))
     scan = scan_file(path, 10)
     assert scan.file_id == blake3(content).digest(length=16)
     assert (scan.compressed, scan.damaged, scan.length, scan.split) == (True, False, len(content), WHOLE)
