@@ -31,8 +31,9 @@ from watchfloor.store.runtime.lean_process import leave_out_pandas
 
 COMMANDS_FOLDER = "watchfloor.api.cli.commands"
 ENTRY_POINTS = "watchfloor.commands"
-QUICK_COMMANDS = {"query": "events", **dict.fromkeys(("count", "top", "timeline", "find"), "counts")}
-"""The module of each command that a running service answers: importing all the others would take longer than that."""
+QUICK_COMMANDS = {"query": "events", **dict.fromkeys(("count", "top", "timeline", "find"), "counts"), "load": "ingest"}
+"""The module of each command whose start is waited for, because a running service answers it, or its workers start with
+it: importing all the others would take longer than that."""
 
 
 class CommandLine:
@@ -109,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _find_needed_groups(arguments: Sequence[str]) -> list[CommandGroup]:
-    """Returns the group of a command that is quick to answer, which alone need be imported; else all groups."""
+    """Returns the group of a quick command, which alone need be imported; else all groups."""
     start = _find_command(arguments)
     if start < len(arguments) and (group := QUICK_COMMANDS.get(arguments[start])):
         found: Any = import_module(f"{COMMANDS_FOLDER}.{group}")

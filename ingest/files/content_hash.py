@@ -1,11 +1,12 @@
 """The hashes by which a file is known: BLAKE3, and BLAKE2b for files that earlier versions have queued.
 
-Both are cryptographic: nobody can make a file that is taken for another one. BLAKE3 hashes on all cores.
+Both are cryptographic: nobody can make a file that is taken for another one. BLAKE3 hashes on all cores but one.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import Protocol
 
 from blake3 import blake3
@@ -27,7 +28,8 @@ class ContentHash:
     def __init__(self, name: str) -> None:
         self.name = name
         self._old = hashlib.blake2b(digest_size=FILE_ID_BYTES) if name == BLAKE2B else None
-        self._new = blake3(max_threads=blake3.AUTO)
+        # What uses the file starts meanwhile, and needs a core; and on two cores a single thread needs less of them.
+        self._new = blake3(max_threads=max(1, len(os.sched_getaffinity(0)) - 1))
 
     def update(self, block: bytes | memoryview) -> None:
         """Adds the block that follows."""

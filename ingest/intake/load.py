@@ -22,7 +22,7 @@ from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.waiting import Waiting, read_waiting_items
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
-from watchfloor.ingest.worker.pool import WorkerPool
+from watchfloor.ingest.worker.pool import WorkerPool, name_load_log
 from watchfloor.schema.errors import InputFileError, InternalError, OperatorError, StackError
 from watchfloor.schema.files.addresses import HDFS
 from watchfloor.schema.files.paths import show_path
@@ -63,8 +63,12 @@ class Load:
         workers: int = 1,
         again: bool = False,
         is_strict: bool = False,
+        pool: WorkerPool | None = None,
     ) -> None:
-        """``paths`` may be patterns. ``feed`` names the kind of all files; ``workers`` 0 leaves the work to others."""
+        """``paths`` may be patterns. ``feed`` names the kind of all files; ``workers`` 0 leaves the work to others.
+
+        ``pool`` has so many workers, which may have been started; without one the load makes its own.
+        """
         if any(str(path).startswith(HDFS) for path in paths):
             prepare_hadoop(settings)
         self._paths = expand_paths(paths)
@@ -73,7 +77,7 @@ class Load:
                 settings, item_bytes=bulk_item_bytes(settings.item_bytes, sum_sizes(self._paths), workers)
             )
         self._settings, self._feed, self._workers, self._again = settings, feed, workers, again
-        self._is_strict = is_strict
+        self._is_strict, self._pool = is_strict, pool
         self._unread: list[str] = []
         self._began = time.monotonic()
         self._result: LoadResult | None = None
@@ -85,14 +89,10 @@ class Load:
             raise InternalError("the load has not ended")
         return self._result
 
-    @property
-    def log_file(self) -> Path:
-        """The file to which the load's own workers write their log."""
-        return self._settings.home / "log" / "load.log"
-
     def __iter__(self) -> Iterator[LoadProgress]:
         with ExitStack() as stack:
-            pool = stack.enter_context(WorkerPool(self._settings, self._workers, self.log_file))
+            log_file = name_load_log(self._settings)
+            pool = stack.enter_context(self._pool or WorkerPool(self._settings, self._workers, log_file))
             pool.restart_dead()  # workers start while the files are looked at
             scan_ahead = ScanAhead(self._paths[0])
             connected = stack.enter_context(_connect_producer(self._settings))
@@ -136,7 +136,8 @@ class Load:
                 if any(offer.has_open for offer in offers):
                     pool.restart_dead()
                 if self._workers and pool.least_deaths >= _MAX_DEATHS:
-                    raise StackError(f"the load's workers die as soon as they start; see {show_path(self.log_file)}")
+                    log_file = show_path(name_load_log(self._settings))
+                    raise StackError(f"the load's workers die as soon as they start; see {log_file}")
                 yield self._make_progress("loading", offers, watcher.rows, total, self._find_problem(watcher))
                 watcher.wait(_TICK_SECONDS)
             seconds = time.monotonic() - self._began

@@ -22,7 +22,7 @@ from rest_fakes import FakeService, events
 from watchfloor.api.cli import main as cli
 from watchfloor.api.cli.terminal.progress import follow_load, format_progress, format_summary
 from watchfloor.ingest.intake.load_result import FileResult, LoadProgress, LoadResult
-from watchfloor.ingest.worker.pool import choose_workers
+from watchfloor.ingest.worker.pool import WorkerPool, choose_workers
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.status import ServerStatus, StackStatus, TableStatus
@@ -232,21 +232,30 @@ def test_a_load_that_was_not_clean_exits_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ended: LoadResult, status: int
 ) -> None:
     asked: list[Any] = []
+    pools: list[Any] = []
+    started: list[int] = []
+
+    class FakePool(WorkerPool):
+        def restart_dead(self) -> None:
+            started.append(len(self._slots))
 
     class FakeLoad:
         result = ended
 
         def __init__(self, settings: Settings, paths: list[str], feed: str | None, **options: Any) -> None:
+            pools.append(options.pop("pool"))
             asked.append((paths, feed, options))
 
         def __iter__(self) -> Iterator[LoadProgress]:
             yield progress("done", 4_000_000, 1000, 0)
 
     monkeypatch.setattr("watchfloor.ingest.intake.load.Load", FakeLoad)
+    monkeypatch.setattr("watchfloor.ingest.worker.pool.WorkerPool", FakePool)
     assert cli.main(["load", "a.log", "b.log", "--source", "web.access", "--workers", "2", "--again"]) == status
     assert asked == [(["a.log", "b.log"], "web.access", {"workers": 2, "again": True, "is_strict": False})]
     assert cli.main(["load", "a.log", "--strict"]) == status
     assert asked[-1] == (["a.log"], None, {"workers": choose_workers(), "again": False, "is_strict": True})
+    assert started == [2, choose_workers()] and all(isinstance(pool, FakePool) for pool in pools)
     assert capsys.readouterr().out == ""
     assert cli.main(["load", "a.log", "--workers", "0"]) == cli.USER
 
@@ -339,9 +348,15 @@ def test_up_and_down(
     def up(settings: Settings, tservers: int | None, report: Any, *others: Any) -> None:
         calls.append((tservers, *others))
 
+    def prepare(settings: Settings) -> None:
+        calls.append("prepared")
+        raise StoreError("the store sleeps")
+
+    monkeypatch.setattr("watchfloor.ingest.queue.first_load.prepare_first_load", prepare)
     monkeypatch.setenv("WATCHFLOOR_HOME", str(tmp_path))
     monkeypatch.setattr("watchfloor.store.stack.stack.start_stack", up)
     monkeypatch.setattr("watchfloor.store.stack.stack.stop_stack", lambda settings, report: calls.append("down"))
     assert cli.main(arguments) == 0
-    assert capsys.readouterr().out == ""
-    assert calls == [called]
+    out, err = capsys.readouterr()
+    assert out == "" and ("not ready for a load yet: the store sleeps" in err) == (called != "down")
+    assert calls == ([called] if called == "down" else [called, "prepared"])

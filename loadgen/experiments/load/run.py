@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from watchfloor.ingest.queue.first_load import prepare_first_load
 from watchfloor.loadgen.engines.peers.peer_process import PeerProcess, open_peers
 from watchfloor.loadgen.experiments.peers.figures import make_ratio
 from watchfloor.loadgen.harness.cpu_usage import await_rest
@@ -119,6 +120,7 @@ def _fresh_stack(session: BenchSession) -> Iterator[Settings]:
     with use_second_home(session, f"fresh-{secrets.token_hex(4)}") as settings:
         try:
             start_stack(settings)
+            prepare_first_load(settings)  # as ``watchfloor up`` does
             await_rest(settings)
             yield settings
         finally:

@@ -19,7 +19,7 @@ from local_service import client_environment, no_store, print_command, serve_com
 from rest_fakes import FakeService, FakeServices, events
 
 from watchfloor.api.cli import main as cli
-from watchfloor.api.cli.commands import counts
+from watchfloor.api.cli.commands import counts, ingest
 from watchfloor.api.cli.commands import events as query_command
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.stream import AnswerLimits
@@ -159,7 +159,7 @@ def test_the_groups_of_quick_commands_are_those_of_all_commands() -> None:
     for name, group in cli.QUICK_COMMANDS.items():
         whole, quick = cli.CommandLine(cli.find_groups()), cli.CommandLine(cli._find_needed_groups([name]))
         (module,) = cli._find_needed_groups(["--home", "x", name])
-        assert module in (counts, query_command) and module.__name__.endswith(group)
+        assert module in (counts, query_command, ingest) and module.__name__.endswith(group)
         shown = [line.parser._subparsers._group_actions[0].choices[name].format_help() for line in (whole, quick)]  # type: ignore
         assert shown[0] == shown[1] and whole.parser.format_usage() == quick.parser.format_usage()
 
