@@ -127,6 +127,7 @@ class Store:
         return Snapshot(self)
 
     def close(self) -> None:
+        self._user_labels.close()
         self.connection.close()
 
     def __enter__(self) -> Store:

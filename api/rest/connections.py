@@ -23,6 +23,7 @@ from waitress.task import WSGITask
 
 from watchfloor.api.lost_peers import PROBING
 from watchfloor.api.rest.base.limits import BODY_BYTES, CONNECTIONS, IDLE_SECONDS, REQUEST_SECONDS, RestLimits
+from watchfloor.api.rest.base.stream import LastChunk
 from watchfloor.schema.errors import SettingsError
 
 from .event_loop import EpollLoop, WatchedConnections
@@ -46,8 +47,58 @@ HARD_MAX_BODY = 4 * BODY_BYTES
 log = logging.getLogger(__name__)
 
 
+class _JoinedWrites:
+    """Takes the place of a connection while an answer writes to it several times, and hands all to it at once.
+
+    Each write to a connection is sent, and wakes the client.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self.server = connection.server
+        self._connection = connection
+        self._parts: list[bytes] = []
+
+    def write_soon(self, data: bytes) -> int:
+        self._parts.append(data)
+        return len(data)
+
+    def hand_over(self) -> None:
+        self._connection.write_soon(b"".join(self._parts))
+
+
 class RequestAnswer(WSGITask):
-    """Answers one request. A stream of unknown length leaves its connection open, as its last chunk tells its end."""
+    """Answers one request. A stream of unknown length leaves its connection open, as its last chunk tells its end.
+
+    The headers are sent with the first chunk, and the mark of a stream's end with its ``LastChunk``.
+    """
+
+    channel: Any
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._is_finished = False
+
+    def write(self, data: bytes) -> None:
+        """Sends data of the answer; overrides waitress' method."""
+        is_last = isinstance(data, LastChunk)
+        if self.wrote_header and not is_last:
+            super().write(data)
+            return
+        connection, joined = self.channel, _JoinedWrites(self.channel)
+        self.channel = joined
+        try:
+            super().write(data)
+            if is_last:
+                self.finish()
+        finally:
+            self.channel = connection
+        joined.hand_over()
+
+    def finish(self) -> None:
+        """Sends what is left when the answer is whole; overrides waitress' method."""
+        if not self._is_finished:
+            self._is_finished = True
+            super().finish()
 
     def set_close_on_finish(self) -> None:
         """Lets the connection close after the answer; overrides waitress' method, which closes it after any stream.
@@ -60,10 +111,28 @@ class RequestAnswer(WSGITask):
             super().set_close_on_finish()
 
 
+class _WakingServer:
+    """The server as one connection sees it, which wakes the loop only if that has something to do for the connection.
+
+    waitress wakes it after each answer. A loop that waits for a connection's next request already needs no notice.
+    """
+
+    def __init__(self, server: Any, connection: ClientConnection) -> None:
+        self._server, self._connection = server, connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._server, name)
+
+    def pull_trigger(self) -> None:
+        if self._connection.writable() or not self._connection.is_awaited:
+            self._server.pull_trigger()
+
+
 class ClientConnection(HTTPChannel):
     """A connection that tells since when a request has been arriving, and how much its client has read."""
 
     task_class = RequestAnswer
+    server: Any
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.bytes_sent = 0
@@ -72,6 +141,7 @@ class ClientConnection(HTTPChannel):
         # The time and ``bytes_sent`` from which on the guard measures how fast the client reads its answer.
         self.reading_mark: tuple[float, int] | None = None
         super().__init__(*arguments, **options)
+        self.server = _WakingServer(self.server, self)
 
     def received(self, data: bytes) -> bool:
         """Takes what the client has sent; overrides waitress' method to note when a request begins."""
@@ -85,6 +155,11 @@ class ClientConnection(HTTPChannel):
         sent: int = super().send(data, do_close)
         self.bytes_sent += sent
         return sent
+
+    @property
+    def is_awaited(self) -> bool:
+        """True while the loop waits for the client's next request, and would be woken by it."""
+        return bool(self._map.is_awaited(self._fileno))
 
     @property
     def is_busy(self) -> bool:

@@ -43,6 +43,10 @@ class WatchedConnections(dict[int, Any]):
         del self._waits_for[number]
         self._unsettled.discard(number)
 
+    def is_awaited(self, number: int) -> bool:
+        """Returns whether the loop waits for nothing but bytes of a connection. Any thread may call it."""
+        return self._waits_for.get(number) == READ
+
     def handle_events(self, timeout: float) -> None:
         """Waits at most ``timeout`` seconds for events, and lets each connection handle its own."""
         now = time.monotonic()

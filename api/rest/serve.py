@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -46,7 +47,11 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
         stopping = threading.Event()
         context = RestContext(services, tokens, RestLimits.from_settings(settings), settings, stopping)
-        run_server(make_app(context), settings, say, stopping, make_command_app(context, settings))
+        app, commands = make_app(context), make_command_app(context, settings)
+        # Python collects its garbage whenever Java has. What was made until now stays, so it is left out from now on.
+        gc.collect()
+        gc.freeze()
+        run_server(app, settings, say, stopping, commands)
     finally:
         services.close()
 

@@ -23,6 +23,8 @@ from .query_queue import QuerySlot, SlotState
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
+LINGER_SECONDS = 10.0
+"""Seconds without a stream after which the thread ends that watches clients: to start one takes longer than a page."""
 MEMORY_ENDED = "the service needs the memory of answers that are not read; read faster, or ask for less at once"
 TOKEN_ENDED = "the token was revoked or has expired meanwhile"
 PAUSE_SECONDS = 0.2
@@ -42,6 +44,10 @@ class AnswerLimits:
     rows: int
     bytes: int
     chunk_rows: int = CHUNK_ROWS
+
+
+class LastChunk(bytes):
+    """The last bytes of a stream. The server sends them together with the mark of the stream's end."""
 
 
 class AnswerEncoder(Protocol):
@@ -111,7 +117,7 @@ class QueryStream:
             self._summary = self._summarize()
         except Exception as error:
             self._summary = self._summarize_failure(self._problem or error)
-        end = self._encoder.finish(self._summary, self._result.schema)
+        end = LastChunk(self._encoder.finish(self._summary, self._result.schema))
         self.sent_bytes += len(end)
         # The query is over: how soon the client reads the summary is nobody else's business.
         self.close()
@@ -216,27 +222,33 @@ class ClientWatcher:
             self._streams.pop(stream, None)
 
     def _poll_clients(self) -> None:
-        """Looks after the streams until there are none left."""
-        pause = threading.Event()
+        """Looks after the streams until there have been none for ``LINGER_SECONDS``."""
+        pause, used_at = threading.Event(), time.monotonic()
         while True:
             pause.wait(POLL_SECONDS)
             with self._lock:
-                if not self._streams:
+                if self._streams:
+                    used_at = time.monotonic()
+                elif time.monotonic() - used_at > LINGER_SECONDS:
                     self._thread = None
                     return
-                streams = list(self._streams.items())
-            for stream, (is_client_gone, is_token_valid) in streams:
-                if is_client_gone():
-                    log.info("a client left before its answer was complete; its query is closed")
-                    self.remove_stream(stream)
-                    stream.cancel()
-                elif not is_token_valid():
-                    log.info("a token was revoked or has expired; its query is closed")
-                    self.remove_stream(stream)
-                    stream.cancel(Problem("unauthorized", TOKEN_ENDED))
-                else:
-                    stream.pause_if_stuck()
+            self._look_after_streams()
             self._free_memory()
+
+    def _look_after_streams(self) -> None:
+        with self._lock:
+            streams = list(self._streams.items())
+        for stream, (is_client_gone, is_token_valid) in streams:
+            if is_client_gone():
+                log.info("a client left before its answer was complete; its query is closed")
+                self.remove_stream(stream)
+                stream.cancel()
+            elif not is_token_valid():
+                log.info("a token was revoked or has expired; its query is closed")
+                self.remove_stream(stream)
+                stream.cancel(Problem("unauthorized", TOKEN_ENDED))
+            else:
+                stream.pause_if_stuck()
 
     def _free_memory(self) -> None:
         """Cancels paused streams until the memory is no longer short."""

@@ -25,7 +25,7 @@ from rest_fakes import (
 
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.problems import problem_type
-from watchfloor.api.rest.connections import close_server, make_server
+from watchfloor.api.rest.connections import ClientConnection, close_server, make_server
 
 
 def ask(port: int, body: Any = GOOD) -> http.client.HTTPResponse:
@@ -86,6 +86,28 @@ def test_a_connection_stays_open_after_a_stream_unless_it_is_told_to_close(port:
         assert response.headers["Connection"] == "close"
         assert read_lines(response.read())[-1]["summary"]["status"] == "complete"
         assert connection.sock is None
+
+
+def test_the_first_and_the_last_chunk_of_a_stream_are_sent_as_one(
+    port: int, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[bytes] = []
+    write = ClientConnection.write_soon
+
+    def note(connection: ClientConnection, data: bytes) -> int:
+        sent.append(data)
+        return write(connection, data)
+
+    monkeypatch.setattr(ClientConnection, "write_soon", note)
+    service.batches = [events(0, 1), events(1, 1)]
+    assert len(read_lines(ask(port).read())) == 3
+    first, second, last = sent
+    assert first.startswith(b"HTTP/1.1 200 OK") and b'"/0"' in first and b'"/1"' in second
+    assert b'"summary"' in last and last.endswith(b"\r\n0\r\n\r\n")
+    sent.clear()
+    service.batches = []
+    assert read_lines(ask(port).read())[0]["summary"]["rows"] == 0
+    assert len(sent) == 1
 
 
 def test_queries_are_bounded_and_short_requests_still_answered(port: int, service: FakeService) -> None:
