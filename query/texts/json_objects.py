@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.store.encoding.byte_arrays import join_values
+
 from .columns import format_times, join_texts, make_scalar, split_times
 
 _NULL = pa.scalar(None, pa.string())
-# The bytes that a JSON string must escape: quotes, backslashes and C0 controls. DEL and C1 controls need no escape.
-_ESCAPED = np.zeros(256, bool)
-_ESCAPED[:0x20] = _ESCAPED[[0x22, 0x5C]] = True
+# The bytes that a JSON string has as they are: all but quotes, backslashes and C0 controls. DEL and C1 controls need no
+# escape.
+_PLAIN = bytes(byte for byte in range(0x20, 0x100) if byte not in b'"\\')
 
 
 def encode_objects(batch: pa.RecordBatch, end: str = "") -> pa.Array:
@@ -85,12 +86,7 @@ def _encode_strings(column: pa.Array) -> pa.Array:
 
 def _needs_escapes(column: pa.Array) -> bool:
     """Returns True if any byte of the strings must be escaped. Bytes behind null rows count too, which costs little."""
-    _, offsets, data = column.buffers()
-    if data is None:
-        return False
-    ends = np.frombuffer(offsets, np.int32)
-    start, stop = int(ends[column.offset]), int(ends[column.offset + len(column)])
-    return bool(_ESCAPED[np.frombuffer(data, np.uint8)[start:stop]].any())
+    return bool(join_values(column).translate(None, _PLAIN))
 
 
 def _encode_floats(column: pa.Array) -> pa.Array:

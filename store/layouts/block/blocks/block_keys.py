@@ -60,6 +60,12 @@ def read_epochs(keys: np.ndarray) -> np.ndarray:
     return np.where(tags & _MERGED, tags ^ _MERGED, 0)
 
 
+def list_epochs(rows: bytes) -> list[int]:
+    """Returns the epoch in which each of some blocks was made, as ``read_epochs`` does; ``rows`` are joined."""
+    tags = (rows[at : at + TAG_BYTES] for at in range(SHARD_BYTES + _TAG_AT, len(rows), BLOCK_ROW_BYTES))
+    return [number ^ _MERGED if (number := int.from_bytes(tag, "big")) & _MERGED else 0 for tag in tags]
+
+
 def make_block_row(shard: int, newest: int, oldest: int, block_id: bytes) -> bytes:
     """Returns a block's row. Its SPAN is the number of seconds, rounded up, from ``oldest`` to ``newest``."""
     span = min(-(-(newest - oldest) // SECOND), (1 << 32) - 1)

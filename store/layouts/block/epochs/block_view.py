@@ -20,7 +20,7 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import SHARD_BYTES
-from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, read_epochs
+from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, list_epochs, read_epochs
 from watchfloor.store.reader import CatalogRow, Reader, Slot
 from watchfloor.store.snapshot import FRESH_SHARE
 
@@ -77,6 +77,16 @@ class BlockView:
         if len(self.died):
             hidden |= pc.is_in(to_binary_array(ids), value_set=self.died).to_numpy(zero_copy_only=False)
         return ~hidden if hidden.any() else None
+
+    def sees_all(self, rows: bytes) -> bool:
+        """Returns True if the query sees all blocks whose rows are joined in ``rows``, as soon as that can be told.
+
+        A few blocks take less time than ``find_seen`` takes to begin. False says nothing.
+        """
+        if len(self.died) or len(rows) % BLOCK_ROW_BYTES:
+            return False
+        epoch, aborted = self.state.epoch, self.state.aborted
+        return all(made <= epoch and made not in aborted for made in list_epochs(rows))
 
     def find_seen_rows(self, rows: pa.BinaryArray) -> np.ndarray | None:
         """Returns a boolean per block of ``rows``: whether the query sees it. None if it sees all."""
