@@ -60,6 +60,11 @@ class Plan:
         return not isinstance(self.access, Scan)
 
     @property
+    def finds_nothing(self) -> bool:
+        """True if the index showed that no event can match, when the conditions were counted."""
+        return self.uses_index and self.estimate.places == 0
+
+    @property
     def matches(self) -> float:
         """The expected number of matches; conditions that were not counted are taken to hold for every event."""
         return self.estimate.matches

@@ -26,13 +26,17 @@ def read_range(
     Reads from ``snapshot`` while it is fresh, otherwise from a newer one. The plan has the filter; that of ``request``
     is ignored.
     """
-    layout, snapshot = find_layout(source), snapshot.snapshot()
+    layout, counted = find_layout(source), snapshot
+    snapshot = counted.snapshot()
     access = plan.access
     if isinstance(access, Scan):
         yield from layout.scan_events(snapshot, source, replace(request, where=plan.residual))
         return
+    if plan.finds_nothing and snapshot is counted:
+        return  # The same snapshot would find the same again.
     hits = _find_hits(layout, snapshot, source, access, (request.since, request.until))
-    yield from layout.fetch_events(snapshot, source, hits, replace(request, where=_find_rest(layout, plan)))
+    request = replace(request, where=_find_rest(layout, plan), rows_per_hit=plan.matches / (plan.estimate.places or 1))
+    yield from layout.fetch_events(snapshot, source, hits, request)
 
 
 def aggregate_range(

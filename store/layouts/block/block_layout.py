@@ -29,7 +29,7 @@ from watchfloor.store.bridge.requests import (
     ServerOptions,
 )
 from watchfloor.store.bridge.streams import NEXT_ROW
-from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
+from watchfloor.store.encoding.byte_arrays import join_bytes, join_values, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import (
     REVTS_BYTES,
     SHARD_BYTES,
@@ -62,9 +62,11 @@ _STREAM = "watchfloor.block.BlockStream"
 # Two blocks first would bring the first rows in two thirds of the time, but all rows, which fit on a screen, a fifth
 # later.
 FEW_BLOCKS = 10
-"""Largest number of hits that are looked up all at once, unless a limit needs fewer."""
+"""Largest number of hits that are looked up all at once, if a request needs no more."""
 FIRST_BLOCKS = 2
-"""Number of blocks that are looked up first if there are more hits."""
+"""Number of blocks that are looked up first if there are more."""
+GROWTH = 16
+"""Factor between the blocks of a look-up and the most of the next one: a look-up costs as much as some blocks."""
 FEW_ROWS = 1000
 """Few blocks are read first if a request's ``first_rows`` is at most this, because one block may have thousands."""
 BATCH_BLOCKS = 8
@@ -125,7 +127,7 @@ class BlockLayout(AnsweringLayout):
             return
         blocks = _BlockReader(reader, source, request)
         runs = EventMerger()
-        with closing(_look_up_blocks(blocks, hits, request.limit)) as found:
+        with closing(_look_up_blocks(blocks, hits, request)) as found:
             for events, done in found:
                 if events is not None:
                     blocks.add_seen(runs, events)
@@ -180,14 +182,14 @@ def _compile_within(source: Source, since: int, until: int, where: Filter | None
 
 
 def _look_up_blocks(
-    reader: _BlockReader, hits: pa.BinaryArray, limit: int | None
+    reader: _BlockReader, hits: pa.BinaryArray, request: ReadRequest
 ) -> Generator[tuple[pa.RecordBatch | None, int], None, None]:
     """Yields the events of blocks, newest blocks first, and the number of blocks that have been looked up so far.
 
     Look-ups run one batch ahead of decoding, unless the events read so far may be all that the limit needs.
     """
-    few = FEW_BLOCKS if limit is None else min(limit, FEW_BLOCKS)
-    step = few if len(hits) <= few else reader.first_looked_up
+    limit = request.limit
+    step = _count_first_blocks(reader, len(hits), request)
     done, rows = 0, 0
     with ExitStack() as scan:
         begun: Iterable[pa.RecordBatch] | None = None
@@ -197,13 +199,22 @@ def _look_up_blocks(
             parts, begun = list(reader.check_view(begun)), None
             scan.close()
             done, rows = done + step, rows + sum(map(len, parts))
-            step = min(step * 4, FETCH_BLOCKS)
+            step = min(step * GROWTH, FETCH_BLOCKS)
             if rows:
                 most = MANY_EVENTS if limit is None else min(MANY_EVENTS, SPARE * (limit - rows))
                 step = max(1, min(step, math.ceil(most * done / rows)))
             if done < len(hits) and (limit is None or rows < limit):
                 begun = scan.enter_context(reader.begin_read(_rows_of_hits(hits.slice(done, step)), ordered=False))
             yield pa.concat_batches(parts) if parts else None, done
+
+
+def _count_first_blocks(reader: _BlockReader, hits: int, request: ReadRequest) -> int:
+    """Returns the number of blocks that are looked up first: all that are needed if these are few."""
+    needed: float = hits
+    if request.limit is not None:
+        # Of blocks whose events are not known a few may have all that are wanted.
+        needed = min(hits, math.ceil(SPARE * request.limit / max(1.0, request.rows_per_hit or 1.0)))
+    return int(needed) if needed <= FEW_BLOCKS else reader.first_looked_up
 
 
 class _BlockReader:
@@ -286,6 +297,8 @@ def _find_next_time(events: pa.RecordBatch) -> int:
 def _select_seen(view: BlockView, events: pa.RecordBatch) -> pa.RecordBatch:
     """Returns the events whose blocks the view sees."""
     rows = events.column(0)
+    if view.sees_all(join_values(rows)):
+        return events
     blocks = view.find_seen_rows(rows.drop_null())
     if blocks is None:
         return events

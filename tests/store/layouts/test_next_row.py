@@ -99,6 +99,30 @@ def test_what_a_batch_says_comes_next_is_true(
     assert numbers == sorted(expected, reverse=True)
 
 
+def read_blocks(store: Store, source: Source, wanted: ReadRequest) -> list[list[bytes]]:
+    """The rows of the blocks in each batch of a scan of all shards, without their shards and with them at the end."""
+    low, high = find_block_bounds(wanted.since, wanted.until)
+    ranges = Ranges()
+    for shard in shard_names(source.shards):
+        ranges.add_rows(shard + low, shard + high)
+    with _BlockReader(store, source, wanted).begin_read(ranges, ordered=True) as begun:
+        batches = [batch.column(0).drop_null().to_pylist() for batch in begun]
+    return [[row[SHARD_BYTES:] + row[:SHARD_BYTES] for row in rows] for rows in batches]
+
+
+def test_a_first_batch_has_what_is_at_hand_of_all_shards(store: Store) -> None:
+    source: Source = store.catalog.find_source(SOURCE.name)
+    since, until = to_micros(START), to_micros(START + timedelta(seconds=EVENTS))
+    wanted = [ReadRequest(since, until, None, ["ts", "number"], 1, limit) for limit in (100, None)]
+    (first, *_), every = (read_blocks(store, source, request) for request in wanted)
+    left: dict[bytes, list[bytes]] = {}
+    for row in itertools.chain.from_iterable(every):
+        left.setdefault(row[-SHARD_BYTES:], []).append(row)
+    # Blocks are taken as long as none that has not been read yet may come before them.
+    to_come = min(rows[1] for rows in left.values() if rows[0] in first)
+    assert first == sorted(rows[0] for rows in left.values() if rows[0] < to_come)
+
+
 def test_blocks_that_are_written_during_a_scan_break_no_order(store: Store, store_settings: Settings) -> None:
     # A server names the next row, and a block that is then written before it comes with the following request.
     ended = threading.Event()

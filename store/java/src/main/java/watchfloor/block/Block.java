@@ -122,7 +122,7 @@ final class Block {
     Arrays.fill(stored, null);
     Arrays.fill(known, false);
     Arrays.fill(wrapped, false);
-    newest = Long.MAX_VALUE - BigEndian.getLong(row, TIME_AT);
+    newest = newest(row, 0);
     int span = BigEndian.getInt(row, SPAN_AT);
     long micros = (span & 0xFFFF_FFFFL) * MICROS;
     boolean unbounded = span == SATURATED || newest < Long.MIN_VALUE + micros;
@@ -131,6 +131,11 @@ final class Block {
     BigEndian.putLong(timeBytes, Long.BYTES, newest ^ Long.MIN_VALUE);
     time.set(timeBytes, 0, Long.BYTES, Long.BYTES, 2 * Long.BYTES, false);
     return true;
+  }
+
+  /** Returns the time of the newest event of the block whose row begins at an offset of some bytes. */
+  static long newest(byte[] bytes, int offset) {
+    return Long.MAX_VALUE - BigEndian.getLong(bytes, offset + TIME_AT);
   }
 
   /** Moves the source to the first entry after the row. */

@@ -29,6 +29,8 @@ import watchfloor.iterators.filter.ValueSets;
  * values are all null is left out. The last part, with the place {@link AnswerKeys#NEXT}, is the next row of the tablet
  * in the range, if there is one. It tells the client which events of the answer are newer than all events to come.
  *
+ * <p>A scan ends early after the number of answers, heartbeats included, that {@link EventOptions#ANSWERS} names.
+ *
  * <p>A scan that finds nothing for a while answers with a {@link Heartbeat}, after which the server lets other scans
  * run.
  */
@@ -40,6 +42,9 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private Block block;
   private BlockRows matching;
   private int most;
+  private int mostAnswers;
+  /** The answers that are left until the scan ends. */
+  private int answersLeft;
   private int[] slots;
   private boolean[] wanted;
   /** Whether the block before had events that match. */
@@ -56,6 +61,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     matching = BlockRows.of(options, block);
     isMatchExpected = matching.takesAll();
     most = EventOptions.most(options);
+    mostAnswers = EventOptions.answers(options);
     String[] columns = EventOptions.columns(options);
     slots = Arrays.stream(columns).mapToInt(block::slot).toArray();
     block.freeze();
@@ -68,6 +74,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   @Override
   public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
     block.seek(source, AnswerKeys.left(range), families, inclusive);
+    answersLeft = mostAnswers;
     next();
   }
 
@@ -75,13 +82,15 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   public void next() throws IOException {
     clearTop();
     long begin = System.nanoTime();
-    while (block.next()) {
+    while (answersLeft > 0 && block.next()) {
       if (answers()) {
+        answersLeft--;
         return;
       }
       if (System.nanoTime() - begin > Heartbeat.NANOS) {
         topKey = AnswerKeys.key(block.row());
         topValue = Heartbeat.value();
+        answersLeft--;
         return;
       }
     }

@@ -17,6 +17,12 @@ public final class EventOptions {
   /** The greatest number of events that a block answers with, the newest; without it all. */
   public static final String MOST = "most";
 
+  /**
+   * The answers, heartbeats included, after which a scan ends; without it at its end. A scan that a server interrupts and
+   * resumes may have more, and iterators that answer with single events do not heed it.
+   */
+  public static final String ANSWERS = "answers";
+
   public static final String SEPARATOR = "\u001F";
 
   private EventOptions() {}
@@ -35,16 +41,26 @@ public final class EventOptions {
 
   /** Returns {@link #MOST}. Throws IllegalArgumentException unless it is a number above 0. */
   public static int most(Map<String, String> options) {
-    int most = Integer.parseInt(options.getOrDefault(MOST, Integer.toString(Integer.MAX_VALUE)));
-    if (most < 1) {
-      throw new IllegalArgumentException(MOST + " is " + most + "; it is 1 at least");
+    return positive(options, MOST);
+  }
+
+  /** Returns {@link #ANSWERS}. Throws IllegalArgumentException unless it is a number above 0. */
+  public static int answers(Map<String, String> options) {
+    return positive(options, ANSWERS);
+  }
+
+  private static int positive(Map<String, String> options, String name) {
+    int number = Integer.parseInt(options.getOrDefault(name, Integer.toString(Integer.MAX_VALUE)));
+    if (number < 1) {
+      throw new IllegalArgumentException(name + " is " + number + "; it is 1 at least");
     }
-    return most;
+    return number;
   }
 
   /** Throws an IllegalArgumentException that says what is wrong with the options, if anything is. */
   public static void check(Map<String, String> options) {
     most(options);
+    answers(options);
     byte[] filter = filter(options);
     if (filter != null) {
       FilterProgram.check(filter);
@@ -58,6 +74,7 @@ public final class EventOptions {
     named.put(COLUMNS, "names of the wanted fields, separated by U+001F");
     named.put(TIME, "name of the time field");
     named.put(MOST, "how many events of a block are wanted at most, the newest");
+    named.put(ANSWERS, "after how many answers a scan of blocks ends");
     return new IteratorOptions("events", description, named, null);
   }
 }

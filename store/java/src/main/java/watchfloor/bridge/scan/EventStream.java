@@ -5,6 +5,8 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Map.Entry;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.accumulo.core.client.BatchScanner;
 import org.apache.accumulo.core.client.IteratorSetting;
@@ -43,6 +45,11 @@ public abstract class EventStream extends ScanStream {
   /** A batch beyond the limit has this share of its rows. */
   private static final int SHARE_BEYOND = 4;
   private static final int NO_LIMIT = -1;
+  /** The events with which a first batch is full if a limited number is wanted, even if more answers are at hand. */
+  private static final int FIRST_EVENTS = 512;
+  /** The most ranges whose first answers are read together, and how many a request is for. */
+  private static final int MOST_TOGETHER = 8;
+  private static final int RANGES_TOGETHER = 2;
 
   private final Authorizations authorizations;
   private final IteratorSetting filter;
@@ -53,6 +60,10 @@ public abstract class EventStream extends ScanStream {
   private final int limit;
   /** The events that the feeds should still read ahead; of no use without a limit. */
   private final AtomicLong wanted;
+  /** The ranges of which no answer has come yet. */
+  private final AtomicInteger unanswered = new AtomicInteger();
+  /** Null if the ranges' first answers are not read together. */
+  private FirstRound firstRound;
   /** The events in the batches that were handed over. */
   private long handedOver;
   /**
@@ -80,18 +91,52 @@ public abstract class EventStream extends ScanStream {
     types = request.texts("columns")[1];
     startColumns();
     filter = setting(request, iterator);
-    List<Feed.Reader> readers = new ArrayList<>();
-    if (request.flag("ordered")) {
-      ranges.forEach(range -> readers.add(new RangeReader(range, firstRows, ranges.size())));
-    } else if (!ranges.isEmpty()) {
-      readers.add(
-          feed -> {
-            BatchScanner scanner = connection.client().createBatchScanner(table, authorizations, connection.threads(requests));
-            scanner.setRanges(ranges);
-            feed.drain(Scans.prepared(connection, scanner, List.of(filter)), Long.MAX_VALUE);
-          });
+    if (!request.flag("ordered")) {
+      Feed.Reader reader = feed -> feed.drain(batchScanner(ranges, requests, filter), Long.MAX_VALUE);
+      start(ranges.isEmpty() ? List.of() : List.of(reader), NEWEST_FIRST);
+      return;
     }
-    start(readers, NEWEST_FIRST);
+    unanswered.set(ranges.size());
+    List<RangeReader> readers = new ArrayList<>();
+    ranges.forEach(range -> readers.add(new RangeReader(range, firstRows, ranges.size())));
+    if (firstRows == 1 && ranges.size() > 1 && ranges.size() <= MOST_TOGETHER && heedsAnswers()) {
+      List<Feed> feeds = makeFeeds(ranges.size(), NEWEST_FIRST);
+      int together = Math.max(1, ranges.size() / RANGES_TOGETHER);
+      firstRound =
+          new FirstRound(
+              ranges,
+              () -> batchScanner(ranges, together, bounded(1)),
+              answers -> distribute(answers, feeds, readers),
+              feeds);
+    } else {
+      start(List.copyOf(readers), NEWEST_FIRST);
+    }
+  }
+
+  /** Gives each feed the first answer of its range, and lets those read on at once that are likely to be needed. */
+  private void distribute(List<Entry<Key, Value>> answers, List<Feed> feeds, List<RangeReader> readers) {
+    for (int i = 0; i < feeds.size(); i++) {
+      readers.get(i).count(answers.get(i));
+    }
+    for (int i = 0; i < feeds.size(); i++) {
+      Entry<Key, Value> answer = answers.get(i);
+      if (answer == null) {
+        feeds.get(i).end(null);
+        continue;
+      }
+      boolean isMoreWanted = readers.get(i).wantsMore();
+      feeds.get(i).take(answer.getKey(), answer.getValue(), isMoreWanted ? null : readers.get(i));
+      if (isMoreWanted) {
+        feeds.get(i).begin(readers.get(i));
+      }
+    }
+  }
+
+  @Override
+  final void stop() {
+    if (firstRound != null) {
+      firstRound.close();
+    }
   }
 
   private static final Comparator<Key> NEWEST_FIRST =
@@ -131,31 +176,55 @@ public abstract class EventStream extends ScanStream {
   /**
    * Reads a range by requests of growing size, so that the first rows are out at once and many rows cost few requests.
    * With a limit a request is no larger than its range's part of the events still wanted, by those of its answers so
-   * far, and the range is not read on when all ranges together have as many as are wanted.
+   * far, and the range is not read on when all ranges together have as many as are wanted. Those that have not answered
+   * yet are taken to have as many events in an answer as this one.
    */
   private final class RangeReader implements Feed.Reader, Feed.Appetite {
-    private final Range range;
+    private Range left;
     private final int ranges;
     private int size;
     private long answers;
     private long events;
 
     RangeReader(Range range, int firstRows, int ranges) {
-      this.range = range;
+      left = range;
       this.ranges = ranges;
       size = Math.min(firstRows, requestRows);
     }
 
     @Override
     public void read(Feed feed) throws Exception {
-      Range left = range;
+      try {
+        readOn(feed);
+      } finally {
+        if (answers == 0) {
+          unanswered.decrementAndGet();
+        }
+      }
+    }
+
+    private void readOn(Feed feed) throws Exception {
       while (left != null) {
-        long most = size < requestRows ? size : Long.MAX_VALUE;
-        Key last = feed.drain(scanner(left, size), most, this);
-        left = last == null ? null : new Range(last, false, range.getEndKey(), range.isEndKeyInclusive());
+        boolean isBounded = size < requestRows;
+        leaveAfter(feed.drain(scanner(left, size, isBounded), isBounded ? size : Long.MAX_VALUE, this));
         if (left != null && !wantsMore()) {
           feed.awaitHunger();
         }
+        size = nextSize();
+      }
+    }
+
+    private void leaveAfter(Key last) {
+      left = last == null ? null : new Range(last, false, left.getEndKey(), left.isEndKeyInclusive());
+    }
+
+    /** Counts the range's first answer, which was read by others; null if it has none. */
+    void count(Entry<Key, Value> answer) {
+      if (answer == null) {
+        unanswered.decrementAndGet();
+      } else {
+        wantsMoreThan(answer.getValue());
+        leaveAfter(answer.getKey());
         size = nextSize();
       }
     }
@@ -173,7 +242,9 @@ public abstract class EventStream extends ScanStream {
     public boolean wantsMoreThan(Value answer) {
       if (limit != NO_LIMIT && !isBeat(answer)) {
         int found = countEvents(answer);
-        answers++;
+        if (answers++ == 0) {
+          unanswered.decrementAndGet();
+        }
         events += found;
         wanted.addAndGet(-found);
       }
@@ -181,8 +252,24 @@ public abstract class EventStream extends ScanStream {
     }
 
     private boolean wantsMore() {
-      return limit == NO_LIMIT || wanted.get() > 0;
+      return limit == NO_LIMIT
+          || wanted.get() > (answers == 0 ? 0.0 : (double) unanswered.get() * events / answers);
     }
+  }
+
+  @Override
+  protected final boolean isFirstFull(int entries, int firstRows) {
+    if (entries < firstRows || limit == NO_LIMIT) {
+      return entries >= firstRows;
+    }
+    // Of a limited number, what is at hand of all ranges is often enough: one batch costs less than two.
+    int events = columnRows(entries);
+    return events >= FIRST_EVENTS || (events >= limit && comeBefore(nextKey()));
+  }
+
+  /** Returns whether all events of the batch come before those of entries that begin with a key; null is any key. */
+  protected boolean comeBefore(Key next) {
+    return true;
   }
 
   @Override
@@ -195,11 +282,35 @@ public abstract class EventStream extends ScanStream {
     return (int) Math.max(1, Math.min(batchRows, rows));
   }
 
-  private ScannerBase scanner(Range range, int batchSize) throws Exception {
+  /** Returns whether the server's iterator heeds {@link EventOptions#ANSWERS}. */
+  protected boolean heedsAnswers() {
+    return false;
+  }
+
+  private ScannerBase scanner(Range range, int answers, boolean isBounded) throws Exception {
     Scanner scanner = connection.client().createScanner(table, authorizations);
     scanner.setRange(range);
-    scanner.setBatchSize(batchSize);
-    return Scans.prepared(connection, scanner, List.of(filter));
+    scanner.setBatchSize(answers);
+    IteratorSetting iterator = filter;
+    if (isBounded && heedsAnswers()) {
+      // A scan that ends before its batch is full needs no session on the server, and no request that closes it.
+      iterator = bounded(answers);
+      scanner.setBatchSize(answers + 1);
+    }
+    return Scans.prepared(connection, scanner, List.of(iterator));
+  }
+
+  private IteratorSetting bounded(int answers) {
+    IteratorSetting iterator =
+        new IteratorSetting(PRIORITY, filter.getName(), filter.getIteratorClass(), filter.getOptions());
+    iterator.addOption(EventOptions.ANSWERS, Integer.toString(answers));
+    return iterator;
+  }
+
+  private ScannerBase batchScanner(List<Range> ranges, int requests, IteratorSetting iterator) throws Exception {
+    BatchScanner scanner = connection.client().createBatchScanner(table, authorizations, connection.threads(requests));
+    scanner.setRanges(ranges);
+    return Scans.prepared(connection, scanner, List.of(iterator));
   }
 
   @Override
@@ -226,7 +337,9 @@ public abstract class EventStream extends ScanStream {
     List<FieldVector> vectors = new ArrayList<>();
     vectors.add(row.take(count, ArrowMemory.ALLOCATOR));
     for (ColumnBuilder column : columns) {
-      vectors.add(column.take(count, ArrowMemory.ALLOCATOR));
+      if (column != null) {
+        vectors.add(column.take(count, ArrowMemory.ALLOCATOR));
+      }
     }
     startColumns();
     handedOver += count;

@@ -42,7 +42,10 @@ final class Feed {
   private final ReadAheadMemory memory;
   private final long maxBytes;
   private final long ownBytes;
-  private final Future<?> thread;
+  /** Null while no thread reads; guarded by this. */
+  private Future<?> thread;
+  /** Reads on in a thread once the consumer wants more than there is; guarded by this. */
+  private Reader rest;
 
   // The buffer to which the reader appends, and its state; guarded by this.
   private Key[] keys = new Key[64];
@@ -69,17 +72,39 @@ final class Feed {
   Key next;
 
   /**
-   * Starts the thread.
+   * Makes a feed that nobody reads for yet.
    *
    * @param memory in which values wait to be taken
    * @param maxBytes of values that may wait
    * @param ownBytes of values that may wait even if no memory is free
    */
-  Feed(Reader reader, ReadAheadMemory memory, long maxBytes, long ownBytes) {
+  Feed(ReadAheadMemory memory, long maxBytes, long ownBytes) {
     this.memory = memory;
     this.maxBytes = maxBytes;
     this.ownBytes = ownBytes;
-    thread = Threads.POOL.submit(() -> run(reader));
+  }
+
+  /** Starts a thread that reads; does nothing if this was closed. */
+  synchronized void begin(Reader reader) {
+    if (!closed) {
+      thread = Threads.POOL.submit(() -> run(reader));
+    }
+  }
+
+  /** Takes an entry that was read by others, and who reads on, in a thread that starts when the consumer wants more. */
+  synchronized void take(Key key, Value value, Reader reader) {
+    if (!closed) {
+      memory.takeAnyway(value.getSize());
+      append(key, value);
+      rest = reader;
+    }
+  }
+
+  /** Ends the entries, with a failure or, if it is null, without. */
+  synchronized void end(Throwable failure) {
+    error = failure;
+    done = true;
+    notifyAll();
   }
 
   private void run(Reader reader) {
@@ -89,11 +114,7 @@ final class Feed {
     } catch (Throwable e) {
       failure = e;
     }
-    synchronized (this) {
-      error = failure;
-      done = true;
-      notifyAll();
-    }
+    end(failure);
   }
 
   /**
@@ -126,6 +147,10 @@ final class Feed {
         }
       }
       return null;
+    } finally {
+      synchronized (this) {
+        scanner = null;
+      }
     }
   }
 
@@ -136,6 +161,10 @@ final class Feed {
     if (closed) {
       throw new CancellationException("closed");
     }
+    append(key, value);
+  }
+
+  private void append(Key key, Value value) {
     if (size == keys.length) {
       keys = Arrays.copyOf(keys, size * 2);
       values = Arrays.copyOf(values, size * 2);
@@ -218,6 +247,10 @@ final class Feed {
         if (waiting) {
           notifyAll();
         }
+        if (rest != null) {
+          begin(rest);
+          rest = null;
+        }
         if (millis > 0) {
           wait(millis);
         }
@@ -286,14 +319,16 @@ final class Feed {
       // The reader's thread may hold this feed for as long as a server takes to answer.
       Arrays.fill(values, null);
       Arrays.fill(takenValues, null);
-      if (closed || done) {
+      if (closed || done || thread == null) {
         closed = true;
+        notifyAll();
         return;
       }
       closed = true;
       open = scanner;
-      // A BatchScanner sends its requests from other threads, so this one can be interrupted at once.
-      wait = open instanceof Scanner ? PEACE_NANOS : 0;
+      // A BatchScanner sends its requests from other threads, so this one can be interrupted at once. A thread between
+      // two scanners waits here, or finds this closed before it reads.
+      wait = open == null || open instanceof Scanner ? PEACE_NANOS : 0;
       notifyAll();
     }
     if (wait == 0) {

@@ -76,13 +76,24 @@ public abstract class ScanStream implements AutoCloseable {
 
   /** Starts a feed for each reader and merges them in an order. */
   final void start(List<Feed.Reader> readers, Comparator<Key> order) {
+    List<Feed> made = makeFeeds(readers.size(), order);
+    for (int i = 0; i < made.size(); i++) {
+      made.get(i).begin(readers.get(i));
+    }
+  }
+
+  /** Makes so many feeds, which are merged in an order. */
+  final List<Feed> makeFeeds(int number, Comparator<Key> order) {
     this.order = order;
-    heads = new PriorityQueue<>(Math.max(1, readers.size()), (a, b) -> order.compare(a.key(), b.key()));
-    int count = Math.max(1, readers.size());
-    List<Feed> started = new ArrayList<>();
-    readers.forEach(reader -> started.add(new Feed(reader, MEMORY, READ_AHEAD_BYTES / count, OWN_BYTES / count)));
-    feeds = started;
-    pending.addAll(started);
+    heads = new PriorityQueue<>(Math.max(1, number), (a, b) -> order.compare(a.key(), b.key()));
+    int count = Math.max(1, number);
+    List<Feed> made = new ArrayList<>();
+    for (int i = 0; i < number; i++) {
+      made.add(new Feed(MEMORY, READ_AHEAD_BYTES / count, OWN_BYTES / count));
+    }
+    feeds = made;
+    pending.addAll(made);
+    return made;
   }
 
   /** Appends an entry to the batch's columns. */
@@ -96,6 +107,14 @@ public abstract class ScanStream implements AutoCloseable {
   /** Returns the rows with which a batch after the first one is full. */
   protected int fullRows(int batchRows) {
     return batchRows;
+  }
+
+  /**
+   * Returns whether a first batch with so many entries is full. It is sent anyway with {@code firstRows} entries once
+   * there is none at hand to append.
+   */
+  protected boolean isFirstFull(int entries, int firstRows) {
+    return entries >= firstRows;
   }
 
   /** Returns the bytes of the batch's columns. */
@@ -151,14 +170,20 @@ public abstract class ScanStream implements AutoCloseable {
 
   /** Returns the metadata of a batch: {@link #NEXT_ROW} if it is known, else nothing. */
   private Map<String, String> nextRow() {
+    Key next = nextKey();
+    return next == null ? Map.of() : Map.of(NEXT_ROW, HexFormat.of().formatHex(next.getRowData().toArray()));
+  }
+
+  /** Returns a key before which no entry comes after those of the batch; null if none is known. */
+  final Key nextKey() {
     Key next = heads.isEmpty() ? null : heads.peek().key();
     for (Feed feed : pending) {
       if (feed.next == null) {
-        return Map.of();
+        return null;
       }
       next = next == null || order.compare(feed.next, next) < 0 ? feed.next : next;
     }
-    return next == null ? Map.of() : Map.of(NEXT_ROW, HexFormat.of().formatHex(next.getRowData().toArray()));
+    return next;
   }
 
   private interface Step {
@@ -186,8 +211,12 @@ public abstract class ScanStream implements AutoCloseable {
   private boolean fill(long millis) throws Exception {
     long begin = System.nanoTime();
     while (!full) {
-      while (!pending.isEmpty()) {
-        Feed feed = pending.peek();
+      Feed feed = blocking();
+      if (feed != null) {
+        if (isFirst && rows >= firstBatchRows) {
+          full = true;
+          break;
+        }
         Feed.Head head = feed.advance(0);
         if (head == Feed.Head.NOTHING_YET) {
           head = await(feed, begin, millis);
@@ -198,10 +227,11 @@ public abstract class ScanStream implements AutoCloseable {
         if (head == Feed.Head.ENTRY && cameTooLate(feed)) {
           continue;
         }
-        pending.remove();
+        pending.remove(feed);
         if (head == Feed.Head.ENTRY) {
           heads.add(feed);
         }
+        continue;
       }
       Feed first = heads.poll();
       if (first == null) {
@@ -223,8 +253,25 @@ public abstract class ScanStream implements AutoCloseable {
     return true;
   }
 
+  /**
+   * Returns a feed whose next entry must be known before an entry can be appended: it may come before the least of those
+   * that are known. Null if there is none, so that feeds which have nothing to say yet are not asked to read on.
+   */
+  private Feed blocking() {
+    if (heads.isEmpty()) {
+      return pending.peek();
+    }
+    Key least = heads.peek().key();
+    for (Feed feed : pending) {
+      if (feed.next == null || order.compare(feed.next, least) <= 0) {
+        return feed;
+      }
+    }
+    return null;
+  }
+
   private boolean isFull() {
-    boolean hasRows = isFirst ? rows >= firstBatchRows : columnRows(rows) >= fullRows(batchRows);
+    boolean hasRows = isFirst ? isFirstFull(rows, firstBatchRows) : columnRows(rows) >= fullRows(batchRows);
     return hasRows || bytes() >= BATCH_BYTES;
   }
 
@@ -269,10 +316,14 @@ public abstract class ScanStream implements AutoCloseable {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
   }
 
+  /** Stops what is read for several feeds together. */
+  void stop() {}
+
   /** Cancels the scan, on the servers too. May be called from any thread and repeatedly. */
   @Override
   public final void close() {
     closed = true;
+    stop();
     feeds.forEach(Feed::close);
   }
 }

@@ -50,8 +50,46 @@ class FeedTest {
             });
   }
 
+  private static Feed feed(Feed.Reader reader, ReadAheadMemory memory, long maxBytes, long ownBytes) {
+    Feed feed = new Feed(memory, maxBytes, ownBytes);
+    feed.begin(reader);
+    return feed;
+  }
+
   private static Feed feed(ReadAheadMemory memory, AtomicInteger read) {
-    return new Feed(feed -> feed.drain(scanner(read), Long.MAX_VALUE), memory, MAX_BYTES, OWN_BYTES);
+    return feed(feed -> feed.drain(scanner(read), Long.MAX_VALUE), memory, MAX_BYTES, OWN_BYTES);
+  }
+
+  @Test
+  void readsOnAfterWhatOthersHaveReadOnlyWhenTheConsumerWantsMore() throws Exception {
+    AtomicInteger read = new AtomicInteger();
+    ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
+    Feed feed = new Feed(memory, MAX_BYTES, OWN_BYTES);
+    assertEquals(Feed.Head.NOTHING_YET, feed.advance(0));
+    feed.take(new Key("!"), new Value(new byte[VALUE_BYTES]), f -> f.drain(scanner(read), Long.MAX_VALUE));
+    assertEquals(Feed.Head.ENTRY, feed.advance(0));
+    assertEquals("!", feed.key().getRow().toString());
+    assertEquals(0, read.get());
+    for (int i = 0; i < ENTRIES; i++) {
+      assertEquals(Feed.Head.ENTRY, feed.advance(5000));
+      assertEquals(String.format("%06d", i), feed.key().getRow().toString());
+    }
+    assertEquals(Feed.Head.END, feed.advance(5000));
+    assertEquals(memory.size(), memory.free());
+  }
+
+  @Test
+  void whatOthersReadIsNotTakenOnceItIsClosed() throws Exception {
+    ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
+    Feed feed = new Feed(memory, MAX_BYTES, OWN_BYTES);
+    feed.close();
+    feed.take(new Key("!"), new Value(new byte[VALUE_BYTES]), f -> {});
+    feed.begin(f -> {});
+    assertEquals(memory.size(), memory.free());
+    assertThrows(CancellationException.class, () -> feed.advance(0));
+    Feed failing = new Feed(memory, MAX_BYTES, OWN_BYTES);
+    failing.end(new IllegalStateException("lost"));
+    assertThrows(IllegalStateException.class, () -> failing.advance(5000));
   }
 
   @Test
@@ -60,7 +98,7 @@ class FeedTest {
     AtomicInteger counted = new AtomicInteger();
     Feed.Appetite ten = value -> counted.incrementAndGet() < 10;
     ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
-    Feed feed = new Feed(f -> f.drain(scanner(read), Long.MAX_VALUE, ten), memory, MAX_BYTES, MAX_BYTES);
+    Feed feed = feed(f -> f.drain(scanner(read), Long.MAX_VALUE, ten), memory, MAX_BYTES, MAX_BYTES);
     awaitRest(read, 10);
     for (int i = 0; i < 10; i++) {
       assertEquals(Feed.Head.ENTRY, feed.advance(5000));
@@ -81,7 +119,7 @@ class FeedTest {
     AtomicInteger closed = new AtomicInteger();
     ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
     ScannerBase scanner = scanner(read, closed::incrementAndGet);
-    Feed feed = new Feed(f -> f.drain(scanner, Long.MAX_VALUE, value -> false), memory, MAX_BYTES, MAX_BYTES);
+    Feed feed = feed(f -> f.drain(scanner, Long.MAX_VALUE, value -> false), memory, MAX_BYTES, MAX_BYTES);
     awaitRest(read, 1);
     feed.close();
     await(() -> closed.get() > 0);
@@ -146,7 +184,7 @@ class FeedTest {
   void aValueLargerThanItsShareWaitsUntilItIsWanted() throws Exception {
     ReadAheadMemory memory = new ReadAheadMemory(0);
     AtomicInteger read = new AtomicInteger();
-    Feed feed = new Feed(f -> f.drain(scanner(read), Long.MAX_VALUE), memory, MAX_BYTES, VALUE_BYTES - 1);
+    Feed feed = feed(f -> f.drain(scanner(read), Long.MAX_VALUE), memory, MAX_BYTES, VALUE_BYTES - 1);
     awaitRest(read, 1);
     assertEquals(-2 * VALUE_BYTES, memory.free());
     readToEnd(feed);
@@ -191,7 +229,7 @@ class FeedTest {
           refused.incrementAndGet();
           throw new IllegalStateException("This client was closed.");
         };
-    Feed feed = new Feed(f -> f.drain(scanner(read, refuse), Long.MAX_VALUE), memory, MAX_BYTES, OWN_BYTES);
+    Feed feed = feed(f -> f.drain(scanner(read, refuse), Long.MAX_VALUE), memory, MAX_BYTES, OWN_BYTES);
     await(() -> memory.free() < VALUE_BYTES);
     feed.close();
     assertTrue(refused.get() > 0);
