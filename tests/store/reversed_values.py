@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from hashlib import blake2b
 from typing import Any
 
+from block_store import hits_of_blocks
+
 from watchfloor.schema.source import Source
 
 FIELDS: tuple[dict[str, object], ...] = (
@@ -62,7 +64,7 @@ def assert_mirrored(kind: Source, entries: list[Entry], events: list[Event]) -> 
     where: dict[bool, Counter[Any]] = {False: Counter(), True: Counter()}
     for row, qualifier, visibility, value in entries:
         shard, field, turned, written = split(row)
-        hits = int.from_bytes(value, "big") if kind.layout == "block" else 1
+        hits = sum(hits_of_blocks(qualifier, value).values()) if kind.layout == "block" else 1
         (backward if turned else forward)[field][written] += hits
         if field in REVERSED:
             assert visibility.decode() == kind.visibility_of(kind.find_field(field))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from block_store import hits_of_blocks
 from ingest_support import START, load, own
 from ingest_support import source as make_source
 from reversed_values import ENDINGS, FIELDS, LONG, VALUES, Entry, Event, assert_mirrored, values_of
@@ -77,9 +78,9 @@ def check(store: Store, kind: Source, events: list[Event]) -> None:
             ranges.add_prefix(shard + find_value_rows(make_ends_with("domain", ending), kind).start)
         batches = list(store.seeing_all_of(kind).scan(EntryScan(index_table(kind), ranges)))
         hits = sum(
-            int.from_bytes(value, "big") if kind.layout == "block" else 1
+            sum(hits_of_blocks(key, value).values()) if kind.layout == "block" else 1
             for batch in batches
-            for value in batch.column("value").to_pylist()
+            for key, value in zip(batch.column("qualifier").to_pylist(), batch.column("value").to_pylist(), strict=True)
         )
         having = sum(event.get("domain") is not None and event["domain"].endswith(ending) for event in events)
         assert hits == having or (len(ending.encode()) > 1000 and hits > having)

@@ -30,8 +30,17 @@ from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_
 from watchfloor.store.reader import Batches, CatalogRow, Slot
 
 T = TypeVar("T")
+HIT_BYTES = 24
+"""Length of the key of a block and its number of hits, in the index."""
 Key = tuple[bytes, bytes, bytes]
 """Row, family, qualifier."""
+
+
+def hits_of_blocks(qualifier: bytes, value: bytes) -> dict[bytes, int]:
+    """The number of hits by block, by its key, that an entry of the index has."""
+    joined = qualifier + value
+    hits = [joined[at : at + HIT_BYTES] for at in range(0, len(joined), HIT_BYTES)]
+    return {hit[:-4]: int.from_bytes(hit[-4:], "big") for hit in hits}
 
 
 class BlockStore:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from block_store import hits_of_blocks
 
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.load_result import LoadProgress, LoadResult
@@ -150,7 +151,8 @@ def _blocks(store: Store, source: Source) -> tuple[int, int]:
     for batch in _scan(store, index_table(source)):
         columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
         for row, key, value in zip(*columns, strict=True):
-            hits += int.from_bytes(value, "big") if is_seen(row[:SHARD_BYTES], key) else 0
+            found = hits_of_blocks(key, value)
+            hits += sum(count for block, count in found.items() if is_seen(row[:SHARD_BYTES], block))
     return len(lines), hits
 
 

@@ -33,10 +33,10 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
     find_block_bounds,
     read_block_times,
 )
+from watchfloor.store.layouts.block.blocks.hit_entries import HIT_BYTES, read_numbers
 from watchfloor.store.layouts.block.epochs.block_view import find_view
 from watchfloor.store.reader import Reader, Slot
 
-_HIT_BYTES = BLOCK_KEY_BYTES + 4
 _PACK_HITS = ServerIterator(30, "hits", "watchfloor.iterators.HitsIterator")
 
 
@@ -160,14 +160,16 @@ def _scan_seen_hits(
     for batch in reader.scan(request):
         view.check_still_right(reader, source.name)
         rows, packed = batch.column("row"), batch.column("value")
-        places = np.repeat(np.arange(len(batch)), pc.binary_length(packed).to_numpy() // _HIT_BYTES)
+        places = np.repeat(np.arange(len(batch)), pc.binary_length(packed).to_numpy() // HIT_BYTES)
         shards = to_byte_rows(pc.binary_slice(rows, 0, SHARD_BYTES), SHARD_BYTES)
-        entries = unpack_byte_rows(packed, _HIT_BYTES)
+        entries = unpack_byte_rows(packed, HIT_BYTES)
         ids = np.concatenate((entries[:, :BLOCK_KEY_BYTES], shards[places]), axis=1)
-        seen = view.find_seen(ids)
+        hits, seen = read_numbers(entries), view.find_seen(ids)
+        some = hits > 0
         if seen is not None:
-            ids, entries, places = ids[seen], entries[seen], places[seen]
-        hits = np.ascontiguousarray(entries[:, BLOCK_KEY_BYTES:]).view(">u4").reshape(-1).astype(np.int64)
+            some &= seen
+        if not some.all():
+            ids, hits, places = ids[some], hits[some], places[some]
         yield rows.to_pylist(), places, BlockHits(to_binary_array(ids), *read_block_times(ids), hits)
     view.check_still_right(reader, source.name)
 

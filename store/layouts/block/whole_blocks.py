@@ -18,6 +18,7 @@ from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.reader import Reader
 
 from .blocks.block_keys import BLOCK_ROW_BYTES, FILE, ITEM, TAG_BYTES, make_item_tag, read_epochs, read_tags
+from .blocks.hit_entries import choose_hits
 from .blocks.stored_blocks import FIRST_ENTRY
 from .epochs.block_view import BlockView
 from .vectors.vector import decode_binary
@@ -80,14 +81,9 @@ def keep_blocks(rows: pa.BinaryArray) -> _Keep:
 
 
 def keep_hits(rows: pa.BinaryArray) -> _Keep:
-    """Keeps the index entries of the blocks with these rows."""
+    """Keeps the hits of the blocks with these rows in an index table."""
     ids = join_bytes(pc.binary_slice(rows, SHARD_BYTES, BLOCK_ROW_BYTES), pc.binary_slice(rows, 0, SHARD_BYTES))
-
-    def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
-        shards = pc.binary_slice(batch.column("row"), 0, SHARD_BYTES)
-        return batch.filter(pc.is_in(join_bytes(batch.column("qualifier"), shards), value_set=ids))
-
-    return keep
+    return lambda batch: choose_hits(batch, lambda found: pc.is_in(found, value_set=ids)).kept
 
 
 def _find_tags(items: pa.BinaryArray) -> np.ndarray:

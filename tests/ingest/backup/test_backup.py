@@ -112,11 +112,11 @@ def test_a_copy_under_another_name_stands_beside_the_source(
 
 
 def test_retried_lines_are_exported_once(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    kind = store.catalog.register(source("retried", "block"))
+    kind = store.catalog.register(source("retriedonce", "block"))
     path = tmp_path / "a.log"
     path.write_text("".join(line(n, more="x") + "\n" for n in range(20)) + "".join(line(n) + "\n" for n in range(30)))
-    load(own(store_settings, "retried"), path, feed=kind.name)
-    store.catalog.register(source("retried", "block", ({"name": "more", "type": "string"},)))
+    load(own(store_settings, "retriedonce"), path, feed=kind.name)
+    store.catalog.register(source("retriedonce", "block", ({"name": "more", "type": "string"},)))
     retry_lines(store, path=str(path))
     assert texts_of(store, kind.name).total() == 50
     export_sources(store, [kind.name], tmp_path / "backup")

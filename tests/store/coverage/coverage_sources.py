@@ -8,6 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from block_store import hits_of_blocks
+
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.field import IndexKind
 from watchfloor.schema.source import Source
@@ -59,9 +61,10 @@ def indexed_hits(store: Store, kind: Source, field: str, mark: bytes = b"\x00") 
     everything = Ranges()
     everything.add_rows(b"", None)
     for batch in store.scan(EntryScan(index_table(kind), everything)):
-        for row, value in zip(batch.column("row").to_pylist(), batch.column("value").to_pylist(), strict=True):
+        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
+        for row, key, value in zip(*columns, strict=True):
             if row[4:].startswith(field.encode() + mark):
-                hits = int.from_bytes(value, "big") if kind.layout == "block" else 1
+                hits = sum(hits_of_blocks(key, value).values()) if kind.layout == "block" else 1
                 found[row[4 + len(field) + 1 :]] += hits
     return found
 

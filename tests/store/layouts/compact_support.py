@@ -61,14 +61,17 @@ class Fed:
     tags: set[bytes] = field(default_factory=set)
     items: int = 0
 
-    def feed(self, store: Store, items: int, seed: int, host: str = "") -> None:
-        """Writes so many more items, each with events at random times of all days; ``host`` sets them apart."""
+    def feed(self, store: Store, items: int, seed: int, host: str = "", sizes: tuple[int, int] = (1, 25)) -> None:
+        """Writes so many more items, each with events at random times of all days; ``host`` sets them apart.
+
+        ``sizes`` are the least and the largest number of events of an item.
+        """
         draw = random.Random(seed)
         with store.sink() as sink:
             for _ in range(items):
-                events = [self._event(draw, host) for _ in range(draw.randint(1, 25))]
+                events = [self._event(draw, host) for _ in range(draw.randint(*sizes))]
                 item_id = self.items.to_bytes(8, "big")
-                encoder = BlockEncoder(self.source, bytes(8) + item_id, item_id)
+                encoder = BlockEncoder(self.source, bytes(8) + item_id, item_id, BLOCK_ROWS)
                 for write in encoder.encode(self._batch(events)) + encoder.finish():
                     (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
                 self.items += 1

@@ -6,19 +6,23 @@ In `make test`: it needs no servers.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from block_store import BlockStore
+from block_store import BlockStore, hits_of_blocks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_block import NAMES, SOURCE, as_dicts, check, elements, encoded, events_of, stored
 from test_cell import FILE
 
 from watchfloor.schema.filter.tree import Compare
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding import keys
+from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import ReadRequest, TableWrite
 from watchfloor.store.layouts.block.block_layout import BlockLayout
 from watchfloor.store.layouts.block.blocks.block_keys import (
@@ -29,6 +33,7 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
     make_item_tag,
     read_epochs,
 )
+from watchfloor.store.layouts.block.blocks.hit_entries import choose_hits
 from watchfloor.store.layouts.block.blocks.stored_blocks import BlockCells, group_by_labels, make_hits_of, read_blocks
 from watchfloor.store.layouts.block.compaction.merge import ItemOrigin, has_events_of, write_merged
 from watchfloor.store.layouts.block.compaction.merge_plan import BlockListing, MergeGroup, cut_into_rounds, plan_merges
@@ -38,6 +43,17 @@ from watchfloor.store.layouts.count_reader import CountReader
 EPOCH = 3
 ITEMS = [bytes([number]) * 8 for number in range(3)]
 Events = list[tuple[Any, ...]]
+
+
+def hits_in(store: BlockStore) -> dict[tuple[bytes, bytes, bytes], int]:
+    """The hits in the index by row, label and key of the block."""
+    entries = store.tables[keys.index_table(SOURCE)].items()
+    hits = (
+        ((row, label, block), count)
+        for (row, _, key), (label, value) in entries
+        for block, count in hits_of_blocks(key, value).items()
+    )
+    return {place: count for place, count in hits if count}
 
 
 class Sink:
@@ -141,7 +157,38 @@ def test_the_hits_of_stored_blocks_are_those_that_were_written(items: list[Event
     found: Any = BlockStore(SOURCE)
     for group in group_by_labels(blocks_of(store)):
         found.put(list(make_hits_of(SOURCE, group)))
-    assert found.tables[keys.index_table(SOURCE)] == store.tables[keys.index_table(SOURCE)]
+    assert hits_in(found) == hits_in(store)
+
+
+@given(st.lists(events_of, min_size=1, max_size=2), st.data())
+@settings(max_examples=60)
+def test_hits_of_some_blocks_are_taken_away(items: list[Events], data: st.DataObject) -> None:
+    """Twice, with other blocks: entries that have lost hits lose others."""
+    store, _ = merge(items)
+    table = store.tables[keys.index_table(SOURCE)]
+    for _ in range(2):
+        before = hits_in(store)
+        blocks = sorted({row[:4] + block for row, _, block in before})
+        dead = data.draw(st.sets(st.sampled_from(blocks))) if blocks else set()
+        ids = pa.array([row[4:] + row[:4] for row in dead], pa.binary())
+        for batch in store.scan(EntryScan(keys.index_table(SOURCE), Ranges.everything())):
+            found = choose_hits(batch, partial(_are_others, ids))
+            assert len(found.kept) + len(found.emptied) == len(batch)
+            for row, key in zip(
+                *(found.emptied.column(name).to_pylist() for name in ("row", "qualifier")), strict=True
+            ):
+                del table[row, b"", key]
+            store.put([TableWrite(keys.index_table(SOURCE), found.changed, False, 0)])
+            kept = BlockStore(SOURCE)
+            kept.put([TableWrite(keys.index_table(SOURCE), found.kept, False, 0)])
+            assert hits_in(kept).items() <= hits_in(store).items(), "what is kept are the changed and the unchanged"
+        assert hits_in(store) == {
+            (row, label, block): hits for (row, label, block), hits in before.items() if row[:4] + block not in dead
+        }
+
+
+def _are_others(ids: pa.BinaryArray, some: pa.BinaryArray) -> pa.BooleanArray:
+    return pc.invert(pc.is_in(some, value_set=ids))
 
 
 def test_blocks_with_other_labels_are_not_merged_with_each_other() -> None:

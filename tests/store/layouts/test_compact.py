@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from block_store import hits_of_blocks
 from compact_support import BLOCK_ROWS, DAYS, END, FIRST_DAY, Fed, answers, assert_right, expected, make_source
 from ingest_support import RUN, wait_for
 
@@ -81,11 +82,17 @@ def assert_merged(store: Store, source: Fed, days: int = DAYS) -> None:
     assert int(listing.events.sum()) == len(source.events)
     assert int((listing.events < BLOCK_ROWS / 2).sum()) <= days
     hits = sum(
-        int.from_bytes(value, "big")
+        sum(hits_of_blocks(key, value).values())
         for batch in scan(store, index_table(source.source))
-        for value in batch.column("value").to_pylist()
+        for key, value in zip(batch.column("qualifier").to_pylist(), batch.column("value").to_pylist(), strict=True)
     )
     assert hits == sum((1 + (n is not None)) + len(set(tags or ())) for _, _, n, tags, _ in source.events)
+
+
+def count_shared(store: Store, source: Fed) -> int:
+    """The number of index entries that have hits of several blocks."""
+    batches = list(scan(store, index_table(source.source)))
+    return sum(len(value) > 4 for batch in batches for value in batch.column("value").to_pylist())
 
 
 def scan(store: Store, table: str) -> Iterator[Any]:
@@ -173,6 +180,19 @@ def test_answers_are_right_all_the_time(store: Store, service: QueryService) -> 
     assert (again.rounds, again.events, again.before) == (0, 0, again.after)
 
 
+def test_what_stays_of_an_index_entry(store: Store, service: QueryService) -> None:
+    """Full blocks stay, and have shared entries with small ones that are merged."""
+    source = fed(store, "stay", 0, seed=6)
+    source.feed(store, 12, 7, sizes=(220, 256))
+    before = {row.tobytes() for row in list_blocks(store, source.source).rows}
+    shared = count_shared(store, source)
+    run(store, source)
+    assert_merged(store, source)
+    stayed = before & {row.tobytes() for row in list_blocks(store, source.source).rows}
+    assert len(stayed) >= 20 and len(before - stayed) >= 5 and count_shared(store, source) > shared / 2 > 0
+    assert_right(service, source, seed=8)
+
+
 KILLED = """
     import os, signal, threading
     from watchfloor.store.layouts.block.compaction.compaction import compact_blocks
@@ -198,6 +218,7 @@ def test_it_is_killed_anywhere(store: Store, service: QueryService, store_settin
     home, name = str(store_settings.home), source.source.name
     for seed, at in enumerate(("written", "committed", "horizon"), 10):
         source.feed(store, 10, seed)
+        source.feed(store, 2, seed + 50, sizes=(220, 256))
         program = KILLED.format(at=at, home=home, name=name, tags=source.tags, end=END, rows=BLOCK_ROWS)
         ended = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, check=False

@@ -18,11 +18,12 @@ from watchfloor.store.layouts.block.vectors.column import VectorColumn
 
 from .block_keys import make_block_row
 from .event_order import order_newest_first
+from .hit_entries import number_entries, pack_hits
 
 BLOCK_ROWS = 16384
 """Largest number of events in a block."""
 SLAB_BLOCKS = 4
-"""Number of successive blocks in one shard, so that an index row takes all their hits in one mutation."""
+"""Number of successive blocks in one shard, so that one index entry has the hits of a value in all of them."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def make_event_write(source: Source, blocks: Sequence[Block], columns: Sequence[
 def make_block_index_writes(
     source: Source, blocks: Sequence[Block], columns: Sequence[LabelledColumn]
 ) -> Iterator[TableWrite]:
-    """Yields an index entry per value and block, with the number of hits, grouped by row.
+    """Yields the index entries of all values, with the number of hits in each block, grouped by row.
 
     ``blocks`` are sorted by row. Columns that are ``reversed`` get a second entry, in the row of the reversed value.
     """
@@ -88,6 +89,7 @@ def make_block_index_writes(
     rows = np.frombuffer(b"".join(block.row for block in blocks), np.uint8).reshape(len(blocks), -1)
     keys = np.ascontiguousarray(rows[:, SHARD_BYTES:])
     shards = np.array([block.shard for block in blocks], np.int64)
+    entry_of = number_entries(shards, keys)
     for labelled in columns:
         if labelled.indexed:
             values, codes, places = labelled.column.index_events()
@@ -95,9 +97,12 @@ def make_block_index_writes(
                 pairs = codes.astype(np.int64) * len(blocks) + block_of.take(places)
                 found, hits = count_numbers(pairs, len(values) * len(blocks))
                 numbers, in_block = found // len(blocks), found % len(blocks)
+                starts = np.flatnonzero(np.diff(numbers * len(blocks) + entry_of[in_block], prepend=-1))
                 indexed = IndexColumn.from_values(labelled.name, labelled.visibility, values, labelled.reversed)
-                qualifiers = pa.DictionaryArray.from_arrays(pa.array(in_block.astype(np.int32)), to_binary_array(keys))
-                counts = to_binary_array(hits.astype(">u4").view(np.uint8).reshape(-1, 4))
+                first = in_block[starts]
+                qualifiers = pa.DictionaryArray.from_arrays(pa.array(first.astype(np.int32)), to_binary_array(keys))
                 # Blocks are sorted by shard, so that the entries of one row follow each other.
-                groups = numbers * source.shards + shards[in_block]
-                yield from make_index_writes(source, indexed, groups, qualifiers, counts)
+                groups = numbers[starts] * source.shards + shards[first]
+                yield from make_index_writes(
+                    source, indexed, groups, qualifiers, pack_hits(keys[in_block], hits, starts)
+                )

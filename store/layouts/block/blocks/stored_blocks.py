@@ -13,7 +13,6 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, ServerIterator
 from watchfloor.store.bridge.sinks import EntrySink
-from watchfloor.store.encoding.byte_arrays import join_bytes
 from watchfloor.store.encoding.keys import SHARD_BYTES, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import TableWrite
@@ -24,6 +23,7 @@ from watchfloor.store.store import Store
 
 from .block_keys import FILE, ITEM, OFFSET
 from .block_writes import Block, LabelledColumn, make_block_index_writes
+from .hit_entries import choose_hits
 
 BlockCells = dict[str, tuple[str, bytes]]
 """Label and vector of each cell of a block, by qualifier."""
@@ -33,6 +33,8 @@ FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.Fi
 _KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
 _AT_ONCE = 64
 """Number of blocks that are removed together."""
+_MANY_ROWS = 20_000
+"""Number of index rows from which on reading all rows of a shard is faster than seeking each."""
 
 
 def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
@@ -121,10 +123,10 @@ def make_hits_of(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator
 
 
 def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
-    """Deletes blocks durably. Their index entries go first, so that an interrupted removal can be repeated.
+    """Deletes blocks durably. Their hits in the index go first, so that an interrupted removal can be repeated.
 
-    A block without an event row may have index entries nevertheless: a worker writes both at the same time, and one of
-    the two tables may have refused its part.
+    A block without an event row may have hits nevertheless: a worker writes both at the same time, and one of the two
+    tables may have refused its part.
     """
     with store.sink() as sink:
         missing: list[bytes] = []
@@ -132,10 +134,8 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
             some = rows[start : start + _AT_ONCE]
             blocks = read_blocks(store, source, some)
             missing += [row for row in some if row not in blocks]
-            for group in group_by_labels(blocks):
-                for hits in make_hits_of(source, group):
-                    sink.delete_entries(hits.table, hits.batch)
-            sink.flush()
+            if blocks:
+                _remove_hits(store, source, sink, list(blocks), _find_index_rows(source, blocks))
             cells = [
                 {"row": row, "qualifier": name.encode(), "visibility": label.encode()}
                 for row, cells in blocks.items()
@@ -144,20 +144,38 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
             sink.delete_entries(event_table(source), pa.RecordBatch.from_pylist(cells, schema=_KEYS))
             sink.flush()
         if missing:
-            _remove_index_entries(store, source, sink, missing)
+            _remove_hits(store, source, sink, missing, _whole_shards(missing))
 
 
-def _remove_index_entries(store: Store, source: Source, sink: EntrySink, rows: Sequence[bytes]) -> None:
-    """Deletes the index entries of blocks whose values are not known: the index of their shards is read in full."""
+def _find_index_rows(source: Source, blocks: Mapping[bytes, BlockCells]) -> Ranges:
+    """Returns ranges of the index rows that have hits of blocks: of their values, or if these are many of all."""
+    found: list[pa.BinaryArray] = []
+    count = 0
+    for group in group_by_labels(blocks):
+        for write in make_hits_of(source, group):
+            found.append(write.batch.column("row").dictionary)
+            count += len(found[-1])
+            if count > _MANY_ROWS:
+                return _whole_shards(list(blocks))
+    return Ranges.exact_rows(pc.unique(pa.concat_arrays(found))) if found else Ranges()
+
+
+def _whole_shards(rows: Iterable[bytes]) -> Ranges:
+    """Returns ranges of all index rows in the shards of some blocks."""
     ranges = Ranges()
     for shard in sorted({row[:SHARD_BYTES] for row in rows}):
         ranges.add_prefix(shard)
-    blocks = ",".join(sorted({row[SHARD_BYTES:].hex() for row in rows}))
-    only = ServerIterator(20, "blocks", "watchfloor.block.BlockEntryFilter", {"blocks": blocks})
-    sought = pa.array(rows, pa.binary())
+    return ranges
+
+
+def _remove_hits(store: Store, source: Source, sink: EntrySink, rows: Sequence[bytes], ranges: Ranges) -> None:
+    """Takes the hits of blocks out of the entries in some ranges of the index, durably."""
+    keys = ",".join(sorted({row[SHARD_BYTES:].hex() for row in rows}))
+    only = ServerIterator(20, "blocks", "watchfloor.block.BlockEntryFilter", {"blocks": keys})
+    dead = pa.array([row[SHARD_BYTES:] + row[:SHARD_BYTES] for row in rows], pa.binary())
     for batch in store.scan(EntryScan(index_table(source), ranges, [only], ordered=False)):
         # Blocks of different shards may have the same key.
-        shards = pc.binary_slice(batch.column("row"), 0, SHARD_BYTES)
-        found = batch.filter(pc.is_in(join_bytes(shards, batch.column("qualifier")), value_set=sought))
-        sink.delete_entries(index_table(source), found.select(_KEYS.names))
+        found = choose_hits(batch, lambda ids: pc.invert(pc.is_in(ids, value_set=dead)))
+        sink.delete_entries(index_table(source), found.emptied.select(_KEYS.names))
+        sink.write_entries(index_table(source), found.changed.select([*_KEYS.names, "value"]))
     sink.flush()

@@ -13,7 +13,10 @@ import org.apache.accumulo.core.iterators.Filter;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 
-/** Lets the index entries of some blocks through, whatever their fields and values. */
+/**
+ * Lets the index entries through that have hits of some blocks, whatever their fields and values. An entry's first block is
+ * its qualifier; its value is the number of hits in it, 4 bytes, and for each other block the key and the number.
+ */
 public final class BlockEntryFilter extends Filter {
   /** The option with the keys of the blocks, in hexadecimal digits, with commas between them. */
   public static final String BLOCKS = "blocks";
@@ -40,6 +43,15 @@ public final class BlockEntryFilter extends Filter {
 
   @Override
   public boolean accept(Key key, Value value) {
-    return blocks.contains(key.getColumnQualifierData());
+    ByteSequence first = key.getColumnQualifierData();
+    if (blocks.contains(first)) {
+      return true;
+    }
+    for (int at = Integer.BYTES; at < value.getSize(); at += first.length() + Integer.BYTES) {
+      if (blocks.contains(new ArrayByteSequence(value.get(), at, first.length()))) {
+        return true;
+      }
+    }
+    return false;
   }
 }

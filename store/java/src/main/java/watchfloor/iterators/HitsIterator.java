@@ -14,12 +14,12 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 /**
  * Joins many entries of a row into one, whose value repeats the qualifier and the value of each.
  *
- * <p>An index row of blocks has an entry of some thirty bytes for each block. Their transfer to a client costs by the
- * entry, not by the byte. An answer's key is that of its last entry, so a scan that was torn down is resumed after it.
+ * <p>An index row of blocks has an entry of 24 bytes or more for every few blocks. Their transfer to a client costs by
+ * the entry, not by the byte. An answer's key is that of its last entry, so a scan that was torn down is resumed after it.
  */
 public class HitsIterator extends AnswerIterator {
-  /** The greatest number of entries in an answer. */
-  private static final int MOST = 4096;
+  /** The number of bytes from which on an answer takes no further entry. */
+  private static final int MOST = 96 << 10;
 
   private SortedKeyValueIterator<Key, Value> source;
   private byte[] bytes = new byte[1024];
@@ -45,7 +45,7 @@ public class HitsIterator extends AnswerIterator {
     }
     size = 0;
     ByteSequence row = source.getTopKey().getRowData();
-    for (int count = 0; count < MOST && source.hasTop() && source.getTopKey().getRowData().equals(row); count++) {
+    while (size < MOST && source.hasTop() && source.getTopKey().getRowData().equals(row)) {
       topKey = new Key(source.getTopKey());
       ByteSequence qualifier = topKey.getColumnQualifierData();
       append(qualifier.getBackingArray(), qualifier.offset(), qualifier.length());

@@ -26,7 +26,7 @@ import watchfloor.iterators.filter.ValueSets;
  * answers with each qualifier once and the sum of its hits. If the test is a list, it seeks the list's values.
  *
  * <p>An index entry's qualifier is its place: an event or a block of events. Its value is the number of hits in 4
- * bytes, or empty for one hit. An answer's value is {@code [u8 given up][u32 entries read]} and, for each place, the
+ * bytes, or empty for one hit. Other places and their numbers may follow; a place with no hits does not count. An answer's value is {@code [u8 given up][u32 entries read]} and, for each place, the
  * qualifier and {@code [u32 hits]}. A place may occur again in a later answer. An answer's key is that of the last
  * entry that was read for it, after which a scan that was torn down is resumed.
  */
@@ -125,8 +125,7 @@ public class IndexHitsIterator extends AnswerIterator {
       } else if (compare(place, high) >= 0) {
         skipTo(last.followingKey(PartialKey.ROW));
       } else {
-        int hits = hits(source.getTopValue());
-        places.computeIfAbsent(new ArrayByteSequence(place.toArray()), any -> new int[1])[0] += hits;
+        addHits(place.toArray(), source.getTopValue());
         source.next();
         read++;
       }
@@ -186,14 +185,27 @@ public class IndexHitsIterator extends AnswerIterator {
     return Arrays.compareUnsigned(bytes, from, from + place.length(), bound, 0, bound.length);
   }
 
-  private static int hits(Value value) {
-    if (value.getSize() == 0) {
-      return 1;
+  /** Adds the hits of an entry: of its own place, and of those that its value names. */
+  private void addHits(byte[] place, Value value) {
+    int size = value.getSize();
+    if (size == 0) {
+      addHits(place, 0, place.length, 1);
+      return;
     }
-    if (value.getSize() != Integer.BYTES) {
-      throw new IllegalStateException("a number of hits has 4 bytes, not " + value.getSize());
+    if (size % (place.length + Integer.BYTES) != Integer.BYTES) {
+      throw new IllegalStateException("numbers of hits in " + size + " bytes, for a place of " + place.length);
     }
-    return BigEndian.getInt(value.get(), 0);
+    byte[] bytes = value.get();
+    addHits(place, 0, place.length, BigEndian.getInt(bytes, 0));
+    for (int at = Integer.BYTES; at < size; at += place.length + Integer.BYTES) {
+      addHits(bytes, at, place.length, BigEndian.getInt(bytes, at + place.length));
+    }
+  }
+
+  private void addHits(byte[] bytes, int from, int length, int hits) {
+    if (hits > 0) {
+      places.computeIfAbsent(new ArrayByteSequence(bytes, from, length), any -> new int[1])[0] += hits;
+    }
   }
 
   private Value answer(boolean givenUp, long entries) {
@@ -203,11 +215,11 @@ public class IndexHitsIterator extends AnswerIterator {
     BigEndian.putInt(out, 1, (int) Math.min(entries, Integer.MAX_VALUE));
     int at = 1 + Integer.BYTES;
     for (Map.Entry<ByteSequence, int[]> place : places.entrySet()) {
-      byte[] qualifier = place.getKey().getBackingArray();
-      if (qualifier.length != width) {
-        throw new IllegalStateException("places of " + width + " and of " + qualifier.length + " bytes in one index");
+      ByteSequence qualifier = place.getKey();
+      if (qualifier.length() != width) {
+        throw new IllegalStateException("places of " + width + " and of " + qualifier.length() + " bytes in one index");
       }
-      System.arraycopy(qualifier, 0, out, at, width);
+      System.arraycopy(qualifier.getBackingArray(), qualifier.offset(), out, at, width);
       BigEndian.putInt(out, at + width, place.getValue()[0]);
       at += width + Integer.BYTES;
     }

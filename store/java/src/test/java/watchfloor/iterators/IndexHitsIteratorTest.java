@@ -85,6 +85,20 @@ class IndexHitsIteratorTest {
   }
 
   @Test
+  void anEntryMayHaveTheHitsOfSeveralPlaces() throws IOException {
+    table.put(Tables.key(text("f:a"), "", count(1), ""), new Value(join(u32(10), count(2), u32(20), count(3), u32(5))));
+    add("b", 2, 30);
+    add("b", 3, 1);
+    assertEquals(Map.of(1L, 10, 2L, 50, 3L, 6), places());
+  }
+
+  @Test
+  void aPlaceWithoutHitsDoesNotCount() throws IOException {
+    table.put(Tables.key(text("f:a"), "", count(1), ""), new Value(join(u32(0), count(2), u32(20))));
+    assertEquals(Map.of(2L, 20), places());
+  }
+
+  @Test
   void anEmptyValueIsOneHit() throws IOException {
     table.put(Tables.key(text("f:a"), "", count(1), ""), new Value());
     table.put(Tables.key(text("f:b"), "", count(1), ""), new Value());

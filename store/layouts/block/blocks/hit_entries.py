@@ -1,0 +1,105 @@
+"""Index entries of blocks: the hits of a value in several blocks of one shard and day are one entry.
+
+The qualifier of an entry is the key of its first block, which is the newest. Its value is that block's number of hits,
+4 bytes big-endian, and for each other block its key and its number of hits. So qualifier and value together are a
+sequence of *hits*: keys of blocks, each with a number. An entry that loses its first block keeps the qualifier, and
+says that the block has no hits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.store.encoding.byte_arrays import (
+    join_bytes,
+    make_binary_array,
+    to_binary_array,
+    to_byte_rows,
+    unpack_byte_rows,
+)
+from watchfloor.store.encoding.keys import DAY, SHARD_BYTES
+
+from .block_keys import BLOCK_KEY_BYTES, read_block_times
+
+HIT_BYTES = BLOCK_KEY_BYTES + 4
+"""Length of the key of a block and its number of hits."""
+ENTRY_BLOCKS = 16
+"""Largest number of blocks in an entry."""
+_LONGEST = (1 << 31) - 1
+
+ChooseBlocks = Callable[[pa.BinaryArray], pa.BooleanArray]
+"""Returns for each block, given by its row with the shard moved last, whether its hits stay."""
+
+
+def number_entries(shards: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Returns for each block the number of the entry that has its hits, of any value.
+
+    ``keys`` are the blocks' keys, (n, 20) bytes. Blocks are sorted by shard and key.
+    """
+    newest, _ = read_block_times(keys)
+    places = np.arange(len(shards))
+    begins = np.ones(len(shards), bool)
+    begins[1:] = (np.diff(shards) != 0) | (np.diff(newest // DAY) != 0)
+    since = places - np.maximum.accumulate(np.where(begins, places, 0))
+    return np.cumsum(begins | (since % ENTRY_BLOCKS == 0)) - 1
+
+
+def pack_hits(keys: np.ndarray, hits: np.ndarray, starts: np.ndarray) -> pa.BinaryArray:
+    """Returns the values of entries; ``starts`` has the place of each entry's first hit.
+
+    ``keys`` are those of the blocks, (n, 20) bytes, and ``hits`` their numbers of hits.
+    """
+    packed = np.empty((len(keys), HIT_BYTES), np.uint8)
+    packed[:, :BLOCK_KEY_BYTES] = keys
+    packed[:, BLOCK_KEY_BYTES:] = hits.astype(">u4").view(np.uint8).reshape(-1, 4)
+    return _make_values(packed, np.diff(starts, append=len(keys)))
+
+
+def read_numbers(hits: np.ndarray) -> np.ndarray:
+    """Returns the numbers of (n, 24) bytes of hits, int64."""
+    return np.ascontiguousarray(hits[:, BLOCK_KEY_BYTES:]).view(">u4").reshape(-1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class ChosenEntries:
+    """Index entries after the hits of some blocks were taken away.
+
+    ``kept`` are the entries with hits left, of which ``changed`` had more. ``emptied`` are the entries without any.
+    """
+
+    kept: pa.RecordBatch
+    changed: pa.RecordBatch
+    emptied: pa.RecordBatch
+
+
+def choose_hits(entries: pa.RecordBatch, choose: ChooseBlocks) -> ChosenEntries:
+    """Takes the hits of all blocks away that are not chosen."""
+    joined = join_bytes(entries.column("qualifier"), entries.column("value"))
+    entry_of = np.repeat(np.arange(len(entries)), pc.binary_length(joined).to_numpy() // HIT_BYTES)
+    hits = unpack_byte_rows(joined, HIT_BYTES)
+    shards = to_byte_rows(pc.binary_slice(entries.column("row"), 0, SHARD_BYTES), SHARD_BYTES)
+    ids = to_binary_array(np.concatenate((hits[:, :BLOCK_KEY_BYTES], shards[entry_of]), axis=1))
+    chosen = choose(ids).to_numpy(zero_copy_only=False)
+    some = read_numbers(hits) > 0
+    lost = np.bincount(entry_of, some & ~chosen, len(entries)) > 0
+    left = np.bincount(entry_of, some & chosen, len(entries)) > 0
+    first = np.ones(len(hits), bool)
+    first[1:] = np.diff(entry_of) != 0
+    stay = first | chosen
+    rest = hits[stay]
+    rest[~chosen[stay], BLOCK_KEY_BYTES:] = 0
+    values = _make_values(rest, np.bincount(entry_of[stay], minlength=len(entries)))
+    entries = entries.set_column(entries.schema.get_field_index("value"), "value", values)
+    return ChosenEntries(*(entries.filter(pa.array(which)) for which in (left, left & lost, ~left)))
+
+
+def _make_values(hits: np.ndarray, counts: np.ndarray) -> pa.BinaryArray:
+    """Returns the values of entries that have so many of ``hits`` each: all but the first key."""
+    whole = make_binary_array(counts * HIT_BYTES, hits.tobytes())
+    # Without an end Arrow fails for values of different lengths.
+    return pc.binary_slice(whole, BLOCK_KEY_BYTES, _LONGEST)
