@@ -29,9 +29,9 @@ from .remote.remote_systems import RemoteState
 WHOLE = 0
 """The value of ``split`` for a file that is not cut: all of it is one range."""
 _BLOCK_BYTES = 1 << 20
-_PLAIN_BLOCK_BYTES = 16 << 20
-"""Blocks of a file that is not packed are so long that several cores have a share of hashing each, and that the thread
-seldom waits for the interpreter between two of them."""
+_PLAIN_BLOCK_BYTES = 4 << 20
+"""Blocks of a file that is not packed are so long that several cores have a share of hashing each, and so short that a
+block is hashed while it is in the processor's cache."""
 _LINE_BYTES = 1 << 16
 _CLOCK_TICK_NS = 20_000_000
 """More than the steps of the clock by which Linux stamps changes of files (a tick of the kernel, at most 10 ms)."""

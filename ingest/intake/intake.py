@@ -84,12 +84,13 @@ class Intake:
         producer: ItemProducer,
         fenced: bool = False,
         scan_ahead: ScanAhead | None = None,
+        settings: Settings | None = None,
     ) -> None:
         """``fenced``: other masters may watch the same files, and only one of them queues each state of a file.
 
-        ``scan_ahead`` scans one of the files already.
+        ``scan_ahead`` scans one of the files already. ``settings`` say how files are cut (default: those of the store).
         """
-        self._scan_ahead = scan_ahead
+        self._scan_ahead, self._settings = scan_ahead, settings or store.settings
         self._store, self._ledger, self._producer, self._fenced = store, ledger, producer, fenced
         self._old_files = OldFiles(store)
 
@@ -228,7 +229,7 @@ class Intake:
         if begun is not None:
             split = begun.split
         elif sniffed.splittable:
-            split = choose_item_bytes(self._store.settings, os.fstat(file.fileno()).st_size)
+            split = choose_item_bytes(self._settings, os.fstat(file.fileno()).st_size)
         scan = None
         if self._scan_ahead is not None and begun is None and (ahead := self._scan_ahead.take(file, mark)):
             scan = cut_by(file, ahead, split)

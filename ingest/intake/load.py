@@ -18,18 +18,19 @@ from itertools import chain
 from pathlib import Path
 
 from watchfloor.ingest.files.scan_ahead import ScanAhead
+from watchfloor.ingest.formats.registry import load_formats
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.waiting import Waiting, read_waiting_items
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
-from watchfloor.ingest.worker.pool import WorkerPool, name_load_log
+from watchfloor.ingest.worker.load_start import LoadStart
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InputFileError, InternalError, OperatorError, StackError
 from watchfloor.schema.files.addresses import HDFS
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.hadoop_files import prepare_hadoop
 from watchfloor.store.runtime.disk_space import read_disk_space
-from watchfloor.store.store import Store
 
 from .intake import Intake, Offer
 from .ledger_watcher import LedgerWatcher
@@ -63,11 +64,11 @@ class Load:
         workers: int = 1,
         again: bool = False,
         is_strict: bool = False,
-        pool: WorkerPool | None = None,
+        start: LoadStart | None = None,
     ) -> None:
         """``paths`` may be patterns. ``feed`` names the kind of all files; ``workers`` 0 leaves the work to others.
 
-        ``pool`` has so many workers, which may have been started; without one the load makes its own.
+        ``start`` has so many workers, and may have begun; without one the load makes its own.
         """
         if any(str(path).startswith(HDFS) for path in paths):
             prepare_hadoop(settings)
@@ -77,7 +78,7 @@ class Load:
                 settings, item_bytes=bulk_item_bytes(settings.item_bytes, sum_sizes(self._paths), workers)
             )
         self._settings, self._feed, self._workers, self._again = settings, feed, workers, again
-        self._is_strict, self._pool = is_strict, pool
+        self._is_strict, self._start = is_strict, start
         self._unread: list[str] = []
         self._began = time.monotonic()
         self._result: LoadResult | None = None
@@ -91,16 +92,18 @@ class Load:
 
     def __iter__(self) -> Iterator[LoadProgress]:
         with ExitStack() as stack:
-            log_file = name_load_log(self._settings)
-            pool = stack.enter_context(self._pool or WorkerPool(self._settings, self._workers, log_file))
-            pool.restart_dead()  # workers start while the files are looked at
+            start = stack.enter_context(self._start or LoadStart(self._settings, self._workers))
+            start.begin()  # workers start while the files are looked at
             scan_ahead = ScanAhead(self._paths[0])
             connected = stack.enter_context(_connect_producer(self._settings))
-            store = stack.enter_context(Store.open(self._settings))
+            # Read now, as this thread has to wait for the connections anyway.
+            load_formats()
+            builtin_definitions()
+            store = start.await_store()
             ledger = Ledger(store)
             stack.callback(ledger.close)
             producer = connected()
-            intake = Intake(store, ledger, producer, scan_ahead=scan_ahead)
+            intake = Intake(store, ledger, producer, scan_ahead=scan_ahead, settings=self._settings)
             sniffed = self._sniff_files(intake)
             total = sum_sizes(list(sniffed))
             offers: list[Offer] = []
@@ -119,25 +122,24 @@ class Load:
                     self._unread.append(str(error))
                     continue
                 if offers[-1].has_open:
-                    pool.restart_dead()
+                    start.pool.restart_dead()
             watcher, next_look = LedgerWatcher(self._settings, offers), time.monotonic() + _REQUEUE_SECONDS
-            for progress in self._wait_for_items(watcher, pool, offers):
+            for progress in self._wait_for_items(watcher, start, offers):
                 yield progress
                 if time.monotonic() > next_look:
                     with suppress(OperatorError):  # the progress says what is down
                         requeue_lost_items(self._settings, ledger, producer, [*watcher.rows.values()])
                     next_look = time.monotonic() + _REQUEUE_SECONDS
 
-    def _wait_for_items(self, watcher: LedgerWatcher, pool: WorkerPool, offers: list[Offer]) -> Iterator[LoadProgress]:
+    def _wait_for_items(self, watcher: LedgerWatcher, start: LoadStart, offers: list[Offer]) -> Iterator[LoadProgress]:
         """Yields the progress until all items are over, and keeps the load's workers running meanwhile."""
         total = sum(offer.bytes for offer in offers)
         with watcher:
             while not watcher.finished:
                 if any(offer.has_open for offer in offers):
-                    pool.restart_dead()
-                if self._workers and pool.least_deaths >= _MAX_DEATHS:
-                    log_file = show_path(name_load_log(self._settings))
-                    raise StackError(f"the load's workers die as soon as they start; see {log_file}")
+                    start.pool.restart_dead()
+                if self._workers and start.pool.least_deaths >= _MAX_DEATHS:
+                    raise StackError(f"the load's workers die as soon as they start; see {show_path(start.log_file)}")
                 yield self._make_progress("loading", offers, watcher.rows, total, self._find_problem(watcher))
                 watcher.wait(_TICK_SECONDS)
             seconds = time.monotonic() - self._began

@@ -50,11 +50,6 @@ def choose_workers() -> int:
     return max(1, len(os.sched_getaffinity(0)) // 2)
 
 
-def name_load_log(settings: Settings) -> Path:
-    """Returns the file to which the workers of a load write their log."""
-    return settings.home / "log" / "load.log"
-
-
 class WorkerPool:
     """Keeps ``workers`` processes running; call ``restart_dead`` about every second.
 

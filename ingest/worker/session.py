@@ -7,8 +7,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from watchfloor.ingest.formats.registry import load_formats
 from watchfloor.ingest.records.dead_letters import DeadLetters
 from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sinks import EntrySink
@@ -38,9 +40,14 @@ class WorkerSession:
         self.topic = settings.topic
 
     def open_ahead(self) -> None:
-        """Opens the store before the first item needs it, if it answers. May be called beside the work on items."""
+        """Opens the store before the first item needs it, if it answers. May be called beside the work on items.
+
+        What the first item needs besides, formats and definitions, is read too.
+        """
         with suppress(WatchfloorError):
             self.store.catalog.read_sources()
+        load_formats()
+        builtin_definitions()
 
     @property
     def store(self) -> Store:

@@ -22,7 +22,8 @@ from rest_fakes import FakeService, events
 from watchfloor.api.cli import main as cli
 from watchfloor.api.cli.terminal.progress import follow_load, format_progress, format_summary
 from watchfloor.ingest.intake.load_result import FileResult, LoadProgress, LoadResult
-from watchfloor.ingest.worker.pool import WorkerPool, choose_workers
+from watchfloor.ingest.worker.load_start import LoadStart
+from watchfloor.ingest.worker.pool import choose_workers
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.status import ServerStatus, StackStatus, TableStatus
@@ -232,30 +233,30 @@ def test_a_load_that_was_not_clean_exits_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ended: LoadResult, status: int
 ) -> None:
     asked: list[Any] = []
-    pools: list[Any] = []
-    started: list[int] = []
+    starts: list[Any] = []
+    begun: list[int] = []
 
-    class FakePool(WorkerPool):
-        def restart_dead(self) -> None:
-            started.append(len(self._slots))
+    class FakeStart(LoadStart):
+        def begin(self) -> None:
+            begun.append(len(self.pool._slots))
 
     class FakeLoad:
         result = ended
 
         def __init__(self, settings: Settings, paths: list[str], feed: str | None, **options: Any) -> None:
-            pools.append(options.pop("pool"))
+            starts.append(options.pop("start"))
             asked.append((paths, feed, options))
 
         def __iter__(self) -> Iterator[LoadProgress]:
             yield progress("done", 4_000_000, 1000, 0)
 
     monkeypatch.setattr("watchfloor.ingest.intake.load.Load", FakeLoad)
-    monkeypatch.setattr("watchfloor.ingest.worker.pool.WorkerPool", FakePool)
+    monkeypatch.setattr("watchfloor.ingest.worker.load_start.LoadStart", FakeStart)
     assert cli.main(["load", "a.log", "b.log", "--source", "web.access", "--workers", "2", "--again"]) == status
     assert asked == [(["a.log", "b.log"], "web.access", {"workers": 2, "again": True, "is_strict": False})]
     assert cli.main(["load", "a.log", "--strict"]) == status
     assert asked[-1] == (["a.log"], None, {"workers": choose_workers(), "again": False, "is_strict": True})
-    assert started == [2, choose_workers()] and all(isinstance(pool, FakePool) for pool in pools)
+    assert begun == [2, choose_workers()] and all(isinstance(start, FakeStart) for start in starts)
     assert capsys.readouterr().out == ""
     assert cli.main(["load", "a.log", "--workers", "0"]) == cli.USER
 

@@ -80,7 +80,8 @@ def run_workers(args: Namespace) -> None:
 
 def load_files(args: Namespace) -> int:
     """Queues files, ingests them and shows the progress; returns PARTLY unless each line of each file is an event."""
-    from watchfloor.ingest.worker.pool import WorkerPool, choose_workers, name_load_log
+    from watchfloor.ingest.worker.load_start import LoadStart
+    from watchfloor.ingest.worker.pool import choose_workers
     from watchfloor.store.runtime.disk_space import read_disk_space
 
     workers = choose_workers() if args.workers is None else args.workers
@@ -88,8 +89,8 @@ def load_files(args: Namespace) -> int:
     settings = read_settings(args, ingest_mode=args.mode)
     if (space := read_disk_space(settings)) and space.is_low:
         print_message(space.describe())
-    with WorkerPool(settings, workers, name_load_log(settings)) as pool:
-        pool.restart_dead()  # workers start while this process imports what it needs itself
+    with LoadStart(settings, workers) as start:
+        start.begin()  # while this process imports what it needs itself
         from watchfloor.api.cli.terminal.progress import follow_load, format_summary
         from watchfloor.ingest.intake.load import Load
 
@@ -100,7 +101,7 @@ def load_files(args: Namespace) -> int:
             workers=workers,
             again=args.again,
             is_strict=args.strict,
-            pool=pool,
+            start=start,
         )
         result = follow_load(load)
     print_message(format_summary(result))
