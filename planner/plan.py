@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, list_lookups
@@ -90,6 +91,10 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the plan as plain JSON values: seconds as numbers, filters as text."""
+        return dict(self._json)
+
+    @cached_property
+    def _json(self) -> dict[str, Any]:
         kind = {Scan: "scan", IndexUnion: "index-union", IndexIntersection: "index-intersection"}[type(self.access)]
         return {
             "scheme": self.scheme,

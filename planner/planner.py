@@ -10,9 +10,10 @@ import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
-from watchfloor.planner.access.counts import Counts, RuleCounts
+from watchfloor.planner.access.counts import ConditionCount, Counts, RuleCounts
 from watchfloor.planner.access.index_use import MAX_MULTI_VALUE, find_lookup_kind, flatten_root
 from watchfloor.planner.access.paths import Access, Scan, list_lookups
 from watchfloor.planner.access.rule import Question, Rule, RuleAnswer
@@ -20,7 +21,7 @@ from watchfloor.schema.choices import PLANNERS, SCHEMES
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.filter.tree import Condition, Filter
 from watchfloor.schema.read_costs import ReadCosts
-from watchfloor.schema.source import Source
+from watchfloor.schema.source import Same, Source
 from watchfloor.schema.text import format_duration
 
 from .estimate import Estimate, estimate_access, estimate_matches
@@ -109,6 +110,12 @@ class PlanRequest:
         return {rule.name: dict.fromkeys(rule.asks(self.question)) for rule in ALL_RULES}
 
     @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions whose counts the plan needs, each once."""
+        every = dict.fromkeys(condition for asked in self.asked.values() for condition in asked)
+        return tuple(condition for condition in every if condition not in self.dropped)
+
+    @cached_property
     def dropped(self) -> frozenset[Condition]:
         """The conditions other than equalities that exceed ``MAX_MULTI_VALUE``; they are not counted."""
         every = dict.fromkeys(condition for asked in self.asked.values() for condition in asked)
@@ -116,10 +123,23 @@ class PlanRequest:
         return frozenset(many[MAX_MULTI_VALUE:])
 
 
+@lru_cache(maxsize=256)
+def keep_request(
+    tree: Same[Filter | None], source: Same[Source], costs: ReadCosts, since: int | None, **options: Any
+) -> PlanRequest:
+    """Returns ``PlanRequest`` of these members; the same object for the same ones, so what it knows is found once."""
+    return PlanRequest(tree.value, source.value, costs, since, **options)
+
+
+@lru_cache(maxsize=256)
+def keep_plan(request: Same[PlanRequest], total: int, counts: tuple[ConditionCount | None, ...]) -> Plan:
+    """Returns ``make_plan`` of the counts of ``list_conditions``; the same object for the same ones."""
+    return make_plan(request.value, Counts(total, dict(zip(list_conditions(request.value), counts, strict=True))))
+
+
 def list_conditions(request: PlanRequest) -> tuple[Condition, ...]:
     """Returns the conditions whose counts ``make_plan`` needs, each once."""
-    every = dict.fromkeys(condition for asked in request.asked.values() for condition in asked)
-    return tuple(condition for condition in every if condition not in request.dropped)
+    return request.conditions
 
 
 def make_plan(request: PlanRequest, counts: Counts) -> Plan:

@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
 from .errors import UnknownFieldError
 from .field import Field, FieldType
 
+T = TypeVar("T")
 _RULES = ("title", "parser", "unknown_fields")
 """The members of a definition that hold for what is read from now on, and not for stored events."""
 
@@ -147,3 +148,19 @@ class Source:
         as_written = dict(zip(self.fields, self.definition["fields"], strict=True))
         written = [as_written[f] if f in as_written else f.to_json() for f in fields]
         return replace(self, fields=tuple(fields), definition={**self.definition, "fields": written})
+
+
+class Same(Generic[T]):
+    """A value, such as a source, as a key of what is remembered of it.
+
+    Only the same object equals it: comparing all of it takes longer than what is remembered.
+    """
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)

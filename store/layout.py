@@ -63,8 +63,7 @@ class ReadRequest:
     """Asks for ``columns`` of the events in [since, until) (µs) that satisfy ``where``; of all events if it is None.
 
     The first batch is handed over after about ``first_rows`` events. With a ``limit`` only that number of newest events
-    is needed; more may be returned. ``rows_per_hit`` is the number of these events to which a hit of the index leads
-    on average, by the counts; None: not known.
+    is needed; more may be returned.
     """
 
     since: int
@@ -73,7 +72,6 @@ class ReadRequest:
     columns: Sequence[str]
     first_rows: int
     limit: int | None = None
-    rows_per_hit: float | None = None
 
 
 @dataclass(frozen=True)

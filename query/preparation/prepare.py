@@ -7,7 +7,7 @@ the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -18,14 +18,14 @@ import pyarrow as pa
 from watchfloor.planner.access.counts import ConditionCount, Counts
 from watchfloor.planner.access.paths import Scan
 from watchfloor.planner.plan import Plan
-from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
+from watchfloor.planner.planner import PlanRequest, keep_plan, keep_request, list_conditions, make_plan
 from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.filter.names import describe_meanings
 from watchfloor.schema.filter.tree import Condition, Filter
 from watchfloor.schema.filter.type_check import read_typed_filter
-from watchfloor.schema.source import Source
+from watchfloor.schema.source import Same, Source
 from watchfloor.schema.stats.sort import TypedSort, type_sort
 from watchfloor.schema.times import clip_range
 from watchfloor.store.catalog import Catalog
@@ -78,7 +78,8 @@ class CheckedRequest:
     that of the cursor's query began, and ends with the cursor's microsecond or, with a ``sort``, where that of the
     cursor's query ended. ``meanings`` are the fields that each ECS name and each kind in the filter and the sort stands
     for. ``columns`` are the fields that are read. ``pins`` has the range and the lists of the first page. If
-    ``show_matched``, the column ``_matched`` is added to what is read.
+    ``show_matched``, the column ``_matched`` is added to what is read. If ``is_kept``, the same text has
+    always the same filter.
     """
 
     request: QueryRequest
@@ -93,6 +94,7 @@ class CheckedRequest:
     pins: ListPins
     show_matched: bool = False
     sort: TypedSort | None = None
+    is_kept: bool = False
 
     def prepare(self, snapshot: Snapshot, recall: Recall | None = None) -> PreparedQuery:
         """Returns the prepared query; see ``prepare_query``."""
@@ -153,6 +155,7 @@ def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
         pins=read_pins(request),
         show_matched=MATCHED in shown,
         sort=sort,
+        is_kept=typed is None or typed.is_kept,
     )
 
 
@@ -188,7 +191,14 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest, recall: Recall | 
     # Other policies cut the time between the first event and the last, which they must know.
     recall = recall if request.batching.policy == "density" and request.scheme == "auto" else None
     source, survey, plan = choose_plan(
-        snapshot, checked, recall, scheme=request.scheme, w=request.w, limit=request.limit, planner=request.planner
+        snapshot,
+        checked,
+        recall,
+        checked.is_kept,
+        scheme=request.scheme,
+        w=request.w,
+        limit=request.limit,
+        planner=request.planner,
     )
     if plan.batched and not has_large_sets(checked.tree):
         batches = make_sequence(request.batching, survey.busy, _expect_matches(survey, plan))
@@ -210,23 +220,26 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest, recall: Recall | 
 
 
 def choose_plan(
-    snapshot: Snapshot, checked: CheckedFilter, recall: Recall | None = None, **options: Any
+    snapshot: Snapshot, checked: CheckedFilter, recall: Recall | None = None, is_kept: bool = False, **options: Any
 ) -> tuple[Source, EventSurvey, Plan]:
     """Returns the source with the indexes that may be used, the survey of the range's events, and the plan of a filter.
 
-    ``options`` are members of ``PlanRequest``. Without a ``recall`` the survey is exact. Raises as ``prepare_query``
-    does.
+    ``options`` are members of ``PlanRequest``. Without a ``recall`` the survey is exact. What a plan of the same counts
+    was is remembered if ``is_kept``. Raises as ``prepare_query`` does.
     """
     costs = find_layout(checked.source).costs.replace_measured(snapshot.catalog.find_costs(checked.source.layout))
-    request = PlanRequest(tree=checked.tree, source=checked.source, costs=costs, since=checked.since, **options)
-    survey, plan = _plan_by_counts(snapshot, checked, request, recall)
-    notes = (*describe_meanings(checked.meanings), *describe_lists(checked.tree), *plan.notes)
-    plan = replace(plan, notes=notes)
+    if is_kept:
+        request = keep_request(Same(checked.tree), Same(checked.source), costs, checked.since, **options)
+    else:
+        request = PlanRequest(tree=checked.tree, source=checked.source, costs=costs, since=checked.since, **options)
+    survey, plan = _plan_by_counts(snapshot, checked, request, recall, is_kept)
+    if notes := (*describe_meanings(checked.meanings), *describe_lists(checked.tree)):
+        plan = replace(plan, notes=(*notes, *plan.notes))
     return request.usable_source, survey, plan
 
 
 def _plan_by_counts(
-    snapshot: Snapshot, checked: CheckedFilter, request: PlanRequest, recall: Recall | None
+    snapshot: Snapshot, checked: CheckedFilter, request: PlanRequest, recall: Recall | None, is_kept: bool
 ) -> tuple[EventSurvey, Plan]:
     """Returns the survey of the time range's events and the plan, by counts of now or, if they do, recalled ones."""
     conditions, reader = list_conditions(request), CountReader(snapshot, request.usable_source)
@@ -238,7 +251,7 @@ def _plan_by_counts(
         survey = reader.estimate_survey(
             known, conditions, *bounds, lambda total: memory.recall_counts(counted, conditions, total)
         )
-        if survey is not None and isinstance((plan := _make_plan(request, conditions, survey)).access, Scan):
+        if survey is not None and isinstance((plan := _make_plan(request, conditions, survey, is_kept)).access, Scan):
             return survey, plan
         survey = reader.estimate_survey(known, conditions, *bounds)
     if survey is None:
@@ -250,7 +263,7 @@ def _plan_by_counts(
             # Ends that are open stay so, as by recalled counts: answers do not tell who has asked before.
             since, until = reader.close_range(*bounds)
             survey = replace(survey, since=since, until=until)
-    plan = _make_plan(request, conditions, survey)
+    plan = _make_plan(request, conditions, survey, is_kept)
     # An index plan reads the index in any case.
     if recall is not None and survey.total and isinstance(plan.access, Scan):
         counts = dict(zip(conditions, survey.counts, strict=True))
@@ -258,8 +271,10 @@ def _plan_by_counts(
     return survey, plan
 
 
-def _make_plan(request: PlanRequest, conditions: Sequence[Condition], survey: EventSurvey) -> Plan:
-    counts = (_convert_count(survey, count) for count in survey.counts)
+def _make_plan(request: PlanRequest, conditions: tuple[Condition, ...], survey: EventSurvey, is_kept: bool) -> Plan:
+    counts = tuple(_convert_count(survey, count) for count in survey.counts)
+    if is_kept:
+        return keep_plan(Same(request), survey.total, counts)
     return make_plan(request, Counts(survey.total, dict(zip(conditions, counts, strict=True))))
 
 

@@ -35,8 +35,7 @@ def read_range(
     if plan.finds_nothing and snapshot is counted:
         return  # The same snapshot would find the same again.
     hits = _find_hits(layout, snapshot, source, access, (request.since, request.until))
-    request = replace(request, where=_find_rest(layout, plan), rows_per_hit=plan.matches / (plan.estimate.places or 1))
-    yield from layout.fetch_events(snapshot, source, hits, request)
+    yield from layout.fetch_events(snapshot, source, hits, replace(request, where=_find_rest(layout, plan)))
 
 
 def aggregate_range(

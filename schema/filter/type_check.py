@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from watchfloor.schema.source import Source
+from watchfloor.schema.source import Same, Source
 
 from . import tree as f
 from .json_form import from_json
@@ -20,11 +22,17 @@ from .value_list import FilterCatalog
 class TypedFilter:
     """A typed tree, whose names are all names of fields.
 
-    ``meanings`` are the fields that each ECS name and each kind of the untyped tree stands for in it.
+    ``meanings`` are the fields that each ECS name and each kind of the untyped tree stands for in it. If ``is_kept``,
+    the same text gets the same object the next time.
     """
 
     tree: f.Filter
     meanings: Mapping[str, tuple[str, ...]]
+    is_kept: bool = False
+
+
+KEPT_LENGTH = 4096
+"""The most characters of a text whose typed filter is kept."""
 
 
 def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> f.Filter | None:
@@ -48,9 +56,28 @@ def read_typed_filter(
     """
     if where is None:
         return None
+    if isinstance(where, str) and len(where) <= KEPT_LENGTH and (kept := _type_once(where, Same(source))):
+        return kept
     tree = read_tree(where)
     typer = _open_typer(tree, source, where if isinstance(where, str) else "", now, catalog)
     return TypedFilter(typer.type_node(tree, 1), typer.list_meanings())
+
+
+@lru_cache(maxsize=256)
+def _type_once(text: str, source: Same[Source]) -> TypedFilter | None:
+    """Returns the typed filter of a text if it depends on nothing else: not on the time, and on no list; else None."""
+    tree = read_tree(text)
+    typer = _open_typer(tree, source.value, text, None)
+    if not all(isinstance(one, _PLAIN) for one in f.list_conditions(tree)):
+        return None
+    typed = typer.type_node(tree, 1)
+    for one in f.list_conditions(typed):
+        if not isinstance(one, _PLAIN) or any(isinstance(value, datetime) for value in f.list_values(one)):
+            return None
+    return TypedFilter(typed, typer.list_meanings(), is_kept=True)
+
+
+_PLAIN = (f.Compare, f.In, f.Between, f.Cidr, f.Prefix, f.Matches, f.Wildcard, f.Exists)
 
 
 def read_tree(where: str | Mapping[str, Any]) -> f.Filter:

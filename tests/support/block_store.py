@@ -21,6 +21,7 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, EventScan
 from watchfloor.store.bridge.streams import NEXT_ROW
+from watchfloor.store.encoding.keys import UNKNOWN_HASH, event_hashes, reverse_time
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import encode_column, encode_elements
 from watchfloor.store.layout import TableWrite
@@ -117,7 +118,10 @@ class BlockStore:
             answer = self._answer(found[row], request.server.filter, columns, request.server.most)
             if answer is not None:
                 rows = pa.array([row] + [None] * (len(answer[0]) - 1), pa.binary())
-                answers.append(pa.RecordBatch.from_arrays([rows, *answer], names=["row", *columns]))
+                time, file, offset, *others = answer
+                names = [name for name in columns if name not in (FILE, OFFSET)]
+                arrays = [rows, time, _make_keys(time, file, offset), *others]
+                answers.append(pa.RecordBatch.from_arrays(arrays, names=["row", names[0], "(key)", *names[1:]]))
         size, start = request.first_rows, 0
         while start < len(answers):
             batch = pa.concat_batches(answers[start : start + size])
@@ -177,6 +181,17 @@ class BlockStore:
             column = values[name].take(pa.array(events)) if name in block else pa.nulls(len(events), field.arrow)
             answer.append(encode_column(field, column) if kind == "bytes" else column)
         return answer
+
+
+def _make_keys(times: pa.Array, files: pa.Array, offsets: pa.Array) -> pa.Array:
+    """The keys of events, as the bridge makes them of the time, FILE and OFFSET."""
+    keys = []
+    lists = (column.to_pylist() for column in (times.cast(pa.int64()), files, offsets))
+    for moment, file, offset in zip(*lists, strict=True):
+        known = file is not None and offset is not None
+        number = int(event_hashes(file, np.array([offset]))[0]) if known else UNKNOWN_HASH
+        keys.append(reverse_time(moment) + number.to_bytes(8, "big"))
+    return pa.array(keys, pa.binary())
 
 
 def _distinct(field: Field, values: pa.Array | None) -> set[bytes]:

@@ -29,14 +29,13 @@ from watchfloor.store.bridge.requests import (
     ServerOptions,
 )
 from watchfloor.store.bridge.streams import NEXT_ROW
-from watchfloor.store.encoding.byte_arrays import join_bytes, join_values, to_binary_array, to_byte_rows
+from watchfloor.store.encoding.byte_arrays import join_bytes, join_values, to_byte_rows
 from watchfloor.store.encoding.keys import (
+    KEY_BYTES,
     REVTS_BYTES,
     SHARD_BYTES,
-    UNKNOWN_HASH,
-    event_keys,
     event_table,
-    mix_hashes,
+    hashes_of_keys,
     shard_names,
     time_of_row,
 )
@@ -62,11 +61,11 @@ _STREAM = "watchfloor.block.BlockStream"
 # Two blocks first would bring the first rows in two thirds of the time, but all rows, which fit on a screen, a fifth
 # later.
 FEW_BLOCKS = 10
-"""Largest number of hits that are looked up all at once, if a request needs no more."""
+"""Largest number of hits that are looked up all at once, unless a limit needs fewer."""
 FIRST_BLOCKS = 2
-"""Number of blocks that are looked up first if there are more."""
+"""Number of blocks that are looked up first if there are more hits."""
 GROWTH = 16
-"""Factor between the blocks of a look-up and the most of the next one: a look-up costs as much as some blocks."""
+"""Largest factor between the blocks of a look-up and those of the next one."""
 FEW_ROWS = 1000
 """Few blocks are read first if a request's ``first_rows`` is at most this, because one block may have thousands."""
 BATCH_BLOCKS = 8
@@ -127,7 +126,7 @@ class BlockLayout(AnsweringLayout):
             return
         blocks = _BlockReader(reader, source, request)
         runs = EventMerger()
-        with closing(_look_up_blocks(blocks, hits, request)) as found:
+        with closing(_look_up_blocks(blocks, hits, request.limit)) as found:
             for events, done in found:
                 if events is not None:
                     blocks.add_seen(runs, events)
@@ -182,14 +181,14 @@ def _compile_within(source: Source, since: int, until: int, where: Filter | None
 
 
 def _look_up_blocks(
-    reader: _BlockReader, hits: pa.BinaryArray, request: ReadRequest
+    reader: _BlockReader, hits: pa.BinaryArray, limit: int | None
 ) -> Generator[tuple[pa.RecordBatch | None, int], None, None]:
     """Yields the events of blocks, newest blocks first, and the number of blocks that have been looked up so far.
 
     Look-ups run one batch ahead of decoding, unless the events read so far may be all that the limit needs.
     """
-    limit = request.limit
-    step = _count_first_blocks(reader, len(hits), request)
+    few = FEW_BLOCKS if limit is None else min(limit, FEW_BLOCKS)
+    step = few if len(hits) <= few else reader.first_looked_up
     done, rows = 0, 0
     with ExitStack() as scan:
         begun: Iterable[pa.RecordBatch] | None = None
@@ -206,15 +205,6 @@ def _look_up_blocks(
             if done < len(hits) and (limit is None or rows < limit):
                 begun = scan.enter_context(reader.begin_read(_rows_of_hits(hits.slice(done, step)), ordered=False))
             yield pa.concat_batches(parts) if parts else None, done
-
-
-def _count_first_blocks(reader: _BlockReader, hits: int, request: ReadRequest) -> int:
-    """Returns the number of blocks that are looked up first: all that are needed if these are few."""
-    needed: float = hits
-    if request.limit is not None:
-        # Of blocks whose events are not known a few may have all that are wanted.
-        needed = min(hits, math.ceil(SPARE * request.limit / max(1.0, request.rows_per_hit or 1.0)))
-    return int(needed) if needed <= FEW_BLOCKS else reader.first_looked_up
 
 
 class _BlockReader:
@@ -262,16 +252,18 @@ class _BlockReader:
         """Adds events, if there are any, to ``runs`` as a batch by ``make_event_schema``.
 
         ``events`` come from the bridge with these columns: the block's row, which is null except at its first event,
-        the time, FILE, OFFSET, and those of the request that are not the time.
+        the time, the key, and those of the request that are not the time.
         """
         if not len(events):
             return
-        times = events.column(1)
-        micros = times.cast(pa.int64()).to_numpy()
-        hashes = _compute_hashes(events.column(2), events.column(3))
-        keys = to_binary_array(event_keys(micros, hashes))
+        micros = events.column(1).cast(pa.int64()).to_numpy()
+        keys = events.column(2)
         run = pa.RecordBatch.from_arrays([*self._columns.convert_events(events), keys], schema=self._columns.schema)
-        runs.add_run(sort_newest_first(run, micros, hashes))
+        if (micros[1:] < micros[:-1]).all():
+            runs.add_run(run, micros)
+        else:
+            hashes = hashes_of_keys(to_byte_rows(keys, KEY_BYTES))
+            runs.add_run(sort_newest_first(run, micros, hashes))
 
 
 def _rows_of_hits(hits: pa.BinaryArray) -> Ranges:
@@ -304,19 +296,3 @@ def _select_seen(view: BlockView, events: pa.RecordBatch) -> pa.RecordBatch:
         return events
     block_of = np.cumsum(rows.is_valid().to_numpy(zero_copy_only=False)) - 1
     return events.filter(pa.array(blocks[block_of]))
-
-
-def _compute_hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
-    """Returns HASH of events; ``UNKNOWN_HASH`` where the reader may not see the file or the offset.
-
-    Events of one time with unknown hashes stay in the order of the block.
-    """
-    hashes = np.full(len(files), UNKNOWN_HASH, np.uint64)
-    shown = pc.and_(files.is_valid(), offsets.is_valid())
-    known = shown.to_numpy(zero_copy_only=False)
-    if not known.all():
-        files, offsets = files.filter(shown), offsets.filter(shown)
-    if len(files):
-        first = np.ascontiguousarray(to_byte_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
-        hashes[known] = mix_hashes(first, offsets.to_numpy())
-    return hashes

@@ -9,18 +9,20 @@ from functools import lru_cache
 import pyarrow as pa
 
 from watchfloor.schema.field import Field
-from watchfloor.schema.source import Source
+from watchfloor.schema.source import Same, Source
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.layout import make_event_schema
 from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET_FIELD
 
-_FIRST_FIELD = 4
-"""The place of the first field in the bridge's batches: before it come the block's row, the time, FILE and OFFSET."""
+_FIRST_FIELD = 3
+"""The place of the first field in the bridge's batches: before it come the block's row, the time and the key."""
 
 
 @dataclass(frozen=True)
 class EventColumns:
     """The columns of one request. ``bridge_types`` are those that the bridge is asked for, in their order.
+
+    It makes the events' keys of the second and the third, FILE and OFFSET.
 
     ``schema`` is that of the request's batches (``make_event_schema``).
     """
@@ -41,25 +43,12 @@ class EventColumns:
 
 def find_columns(source: Source, names: Sequence[str]) -> EventColumns:
     """Returns the columns of a request for the fields ``names`` of a source."""
-    return _make_columns(_Same(source), tuple(names))
-
-
-class _Same:
-    """A source as a key. Only the same object equals it: comparing all fields takes longer than what is remembered."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.source is self.source
-
-    def __hash__(self) -> int:
-        return id(self.source)
+    return _make_columns(Same(source), tuple(names))
 
 
 @lru_cache(maxsize=256)
-def _make_columns(same: _Same, names: tuple[str, ...]) -> EventColumns:
-    source = same.source
+def _make_columns(same: Same[Source], names: tuple[str, ...]) -> EventColumns:
+    source = same.value
     time = source.time_field
     fields = [source.find_field(name) for name in names]
     stored = [f for f in fields if f.name != time]

@@ -43,11 +43,12 @@ class EventMerger:
     def __init__(self) -> None:
         self._runs: list[tuple[pa.RecordBatch, np.ndarray]] = []
 
-    def add_run(self, run: pa.RecordBatch) -> None:
-        """Adds a batch, newest first, to the events that ``take_newer`` yields."""
+    def add_run(self, run: pa.RecordBatch, times: np.ndarray | None = None) -> None:
+        """Adds a batch, newest first, to the events that ``take_newer`` yields; ``times`` are theirs, if known."""
         if len(run):
-            keys = to_byte_rows(run.column(KEY_COLUMN), KEY_BYTES)
-            self._runs.append((run, -times_of_keys(keys)))
+            if times is None:
+                times = times_of_keys(to_byte_rows(run.column(KEY_COLUMN), KEY_BYTES))
+            self._runs.append((run, -times))
 
     def take_newer(self, than: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yields the events newer than ``than`` (µs; None: all), in batches, and keeps the others for later."""

@@ -5,44 +5,54 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.arrow.vector.FieldVector;
 import watchfloor.bridge.Connection;
+import watchfloor.bridge.columns.EventKeys;
 import watchfloor.bridge.scan.EventStream;
 import watchfloor.bridge.scan.ScanRequest;
-import watchfloor.iterators.EventOptions;
+import watchfloor.iterators.BigEndian;
 
 /**
  * An {@link EventStream} of the events in the answers of blocks, with a row for each event. The column {@code row}
  * holds a block's row at the first of its events and null at the others. Blocks without the first wanted field are left
  * out. A batch of an ordered scan has {@link EventStream#NEXT_ROW} in its metadata if more may follow.
+ *
+ * <p>The first three fields are the time, FILE and OFFSET; in place of the last two, batches have the events' keys.
  */
 public final class BlockStream extends EventStream implements BlockAnswer.Cells {
+  private static final int TIME = 0;
+  private static final int FILE = 1;
+  private static final int OFFSET = 2;
+
   private final BlockAnswer answer;
   private final boolean ordered;
-  /** Whether the first field is the time. */
-  private final boolean isTimed;
+  private EventKeys keys = new EventKeys();
   private int events;
-  /** The time of the batch's oldest event. */
-  private long oldest = Long.MAX_VALUE;
 
   public BlockStream(Connection connection, ScanRequest request) {
     super(connection, request, BlockIterator.class);
     ordered = request.flag("ordered");
-    isTimed = fields.length > 0 && fields[0].equals(request.options("server").get(EventOptions.TIME));
     answer = new BlockAnswer(fields, this);
   }
 
   @Override
   public void bytes(int place, int event, byte[] bytes, int offset, int length) {
-    columns[place].set(events + event, bytes, offset, length);
-    if (place == 0) {
-      oldest = Long.MIN_VALUE; // not known
+    if (place > OFFSET) {
+      columns[place].set(events + event, bytes, offset, length);
+    } else if (place == FILE) {
+      keys.setFile(events + event, BigEndian.getLong(bytes, offset));
+    } else {
+      number(place, event, BigEndian.getLong(bytes, offset), length);
     }
   }
 
   @Override
   public void number(int place, int event, long number, int bytes) {
-    columns[place].set(events + event, number, bytes);
-    if (place == 0) {
-      oldest = Math.min(oldest, number ^ Long.MIN_VALUE);
+    if (place > OFFSET) {
+      columns[place].set(events + event, number, bytes);
+    } else if (place == TIME) {
+      columns[place].set(events + event, number, bytes);
+      keys.setTime(events + event, number ^ Long.MIN_VALUE);
+    } else {
+      keys.setOffset(events + event, number ^ Long.MIN_VALUE);
     }
   }
 
@@ -57,9 +67,8 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
 
   @Override
   protected boolean comeBefore(Key next) {
-    return isTimed
-        && next != null
-        && oldest > Block.newest(next.getRowData().getBackingArray(), next.getRowData().offset());
+    return next != null
+        && keys.oldest() > Block.newest(next.getRowData().getBackingArray(), next.getRowData().offset());
   }
 
   @Override
@@ -86,8 +95,10 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
   @Override
   protected List<FieldVector> take(int blocks) {
     int count = events;
+    columns[FILE] = keys.take(count);
+    columns[OFFSET] = null;
     events = 0;
-    oldest = Long.MAX_VALUE;
+    keys = new EventKeys();
     return super.take(count);
   }
 }
