@@ -15,8 +15,7 @@ from own_stack import SharedStack
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from watchfloor.ingest.intake import load
-from watchfloor.ingest.worker import pool
+from watchfloor.ingest.worker import load_start, pool
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
@@ -118,7 +117,7 @@ def quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
 def loads_here() -> Iterator[None]:
     """Commands that load have a worker in this process, where it is at work seconds sooner than in one of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load, "WorkerPool", PoolHere)
+        patch.setattr(load_start, "WorkerPool", PoolHere)
         yield
 
 

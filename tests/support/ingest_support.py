@@ -195,10 +195,7 @@ class PoolHere:
             self._is_wanted = False
             self._worker.enter_context(worker_here(self._settings))
 
-    def __enter__(self) -> PoolHere:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> None:
         self._worker.close()
 
 
