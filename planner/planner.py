@@ -1,7 +1,7 @@
 """The planner's main flow: it lists conditions to count, applies each rule, estimates the paths, and chooses one.
 
-A caller gets the conditions from ``list_conditions``, counts them in the store, and gets the plan for the counts from
-``make_plan``. Both functions are pure.
+A caller counts the request's ``counted_conditions`` in the store, and gets the plan for the counts from ``make_plan``.
+Both are pure.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class PlanRequest:
         return {rule.name: dict.fromkeys(rule.asks(self.question)) for rule in ALL_RULES}
 
     @cached_property
-    def conditions(self) -> tuple[Condition, ...]:
-        """The conditions whose counts the plan needs, each once."""
+    def counted_conditions(self) -> tuple[Condition, ...]:
+        """The conditions whose counts ``make_plan`` needs, each once."""
         every = dict.fromkeys(condition for asked in self.asked.values() for condition in asked)
         return tuple(condition for condition in every if condition not in self.dropped)
 
@@ -133,19 +133,14 @@ def keep_request(
 
 @lru_cache(maxsize=256)
 def keep_plan(request: Same[PlanRequest], total: int, counts: tuple[ConditionCount | None, ...]) -> Plan:
-    """Returns ``make_plan`` of the counts of ``list_conditions``; the same object for the same ones."""
-    return make_plan(request.value, Counts(total, dict(zip(list_conditions(request.value), counts, strict=True))))
-
-
-def list_conditions(request: PlanRequest) -> tuple[Condition, ...]:
-    """Returns the conditions whose counts ``make_plan`` needs, each once."""
-    return request.conditions
+    """Returns ``make_plan`` of the counts of ``counted_conditions``; the same object for the same ones."""
+    return make_plan(request.value, Counts(total, dict(zip(request.value.counted_conditions, counts, strict=True))))
 
 
 def make_plan(request: PlanRequest, counts: Counts) -> Plan:
     """Returns the plan for a request.
 
-    ``counts`` are those of the request's time range and must hold each condition of ``list_conditions``. Raises
+    ``counts`` are those of the request's time range and must hold each condition of ``counted_conditions``. Raises
     ``InternalError`` if a rule reads a count that is missing.
     """
     answers, refusals = _ask_rules(request, counts)

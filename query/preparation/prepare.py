@@ -18,7 +18,7 @@ import pyarrow as pa
 from watchfloor.planner.access.counts import ConditionCount, Counts
 from watchfloor.planner.access.paths import Scan
 from watchfloor.planner.plan import Plan
-from watchfloor.planner.planner import PlanRequest, keep_plan, keep_request, list_conditions, make_plan
+from watchfloor.planner.planner import PlanRequest, keep_plan, keep_request, make_plan
 from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
@@ -242,7 +242,7 @@ def _plan_by_counts(
     snapshot: Snapshot, checked: CheckedFilter, request: PlanRequest, recall: Recall | None, is_kept: bool
 ) -> tuple[EventSurvey, Plan]:
     """Returns the survey of the time range's events and the plan, by counts of now or, if they do, recalled ones."""
-    conditions, reader = list_conditions(request), CountReader(snapshot, request.usable_source)
+    conditions, reader = request.counted_conditions, CountReader(snapshot, request.usable_source)
     bounds = checked.since, checked.until
     survey, known = None, None if recall is None else recall.find_hours(checked.source)
     counted, began = CountedRange(checked.source.name, *bounds), time.monotonic()

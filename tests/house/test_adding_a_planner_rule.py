@@ -46,7 +46,7 @@ RULES: tuple[Rule, ...] = (AbsenceRule(),)
 '''
 PROGRAM = """
 from watchfloor.planner.access.counts import ConditionCount, Counts
-from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
+from watchfloor.planner.planner import PlanRequest, make_plan
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.read_costs import ReadCosts
@@ -63,7 +63,7 @@ source = parse_definition({
 })
 costs = ReadCosts(16384, 6e-3, 8e-9, 40e-9, 6e-4, 7e-3, 1e-3, 0.0, 1.4e-6)
 request = PlanRequest(read_filter("not exists bytes", source), source, costs, scheme="index")
-counts = Counts(1_000_000, {condition: ConditionCount(5, 1, 1) for condition in list_conditions(request)})
+counts = Counts(1_000_000, {condition: ConditionCount(5, 1, 1) for condition in request.counted_conditions})
 print(make_plan(request, counts).to_text())
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 from watchfloor.planner.access.counts import ConditionCount, Counts
 from watchfloor.planner.access.index_use import is_indexed_equality
 from watchfloor.planner.plan import Plan
-from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
+from watchfloor.planner.planner import PlanRequest, make_plan
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.tree import Condition, Filter
 from watchfloor.schema.read_costs import ReadCosts
@@ -59,7 +59,7 @@ def counts_for(
         total,
         {
             condition: known.get(condition, missing if is_indexed_equality(condition, request.source) else None)
-            for condition in list_conditions(request)
+            for condition in request.counted_conditions
         },
     )
 

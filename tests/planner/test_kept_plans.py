@@ -8,7 +8,7 @@ from __future__ import annotations
 from plan_requests import SOURCE
 
 from watchfloor.planner.access.counts import ConditionCount
-from watchfloor.planner.planner import PlanRequest, keep_plan, keep_request, list_conditions
+from watchfloor.planner.planner import PlanRequest, keep_plan, keep_request
 from watchfloor.schema.filter.type_check import read_typed_filter
 from watchfloor.schema.source import Same
 from watchfloor.store.layouts.registry import find_layout
@@ -38,7 +38,7 @@ def test_a_kept_plan_is_that_of_its_counts() -> None:
     requests = [keep_request(Same(typed.tree), Same(SOURCE), costs, None, limit=limit) for limit in (100, 100, 10)]
     assert requests[0] is requests[1] is not requests[2]
     assert requests[0] == PlanRequest(typed.tree, SOURCE, costs, None, limit=100)
-    assert len(list_conditions(requests[0])) == 1
+    assert len(requests[0].counted_conditions) == 1
     plans = [keep_plan(Same(requests[0]), 10_000, (ConditionCount(n, n, n),)) for n in (5, 5, 0)]
     assert plans[0] is plans[1] and plans[0].matches == 5 and not plans[0].finds_nothing
     assert plans[2].finds_nothing and plans[2].to_json() == plans[2].to_json() is not plans[2].to_json()

@@ -24,7 +24,7 @@ from watchfloor.planner.access.counts import ConditionCount, Counts, RuleCounts
 from watchfloor.planner.access.index_use import MAX_LOOKUPS, MAX_MULTI_VALUE, flatten_root, make_equality_lookup
 from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, list_lookups
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
-from watchfloor.planner.planner import ALL_RULES, RULE_SETS, PlanRequest, list_conditions, make_plan
+from watchfloor.planner.planner import ALL_RULES, RULE_SETS, PlanRequest, make_plan
 from watchfloor.schema.choices import LAYOUTS, PLANNERS, SCHEMES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import InternalError, UserError
@@ -102,7 +102,7 @@ def test_any_plan_finds_what_the_filter_does(
     for event in EVENTS:
         kept = leads_to(made.access, event) and (made.residual is None or holds(made.residual, event))
         assert kept == (tree is None or holds(tree, event))
-    assert {lookup.condition for lookup in list_lookups(made.access)} <= set(list_conditions(request))
+    assert {lookup.condition for lookup in list_lookups(made.access)} <= set(request.counted_conditions)
 
 
 class ForgetfulRule:
@@ -151,7 +151,7 @@ def test_the_papers_rules_stand_in_its_order() -> None:
 
 def asked_text(where: str | None, planner: str = "full") -> list[str]:
     request = request_of(read_filter(where, SOURCE, now=0), planner=planner)
-    return [to_text(condition) for condition in list_conditions(request)]
+    return [to_text(condition) for condition in request.counted_conditions]
 
 
 def test_what_is_counted_is_listed_once() -> None:
@@ -244,7 +244,7 @@ def test_an_index_that_does_not_reach_back_is_not_used() -> None:
     tree = read_filter("n = 1", late)
     for since, asked in ((None, ()), (999_999, ()), (1_000_000, (tree,))):
         request = PlanRequest(tree, late, COSTS["block"], since)
-        assert list_conditions(request) == asked
+        assert request.counted_conditions == asked
         plan = make_plan(request, Counts(10, {tree: NOTHING} if asked else {}))
         assert plan.uses_index == bool(asked)
     reason = "n = 1 is about the field n, which has no index of all the time range"
@@ -271,5 +271,5 @@ def test_a_kind_of_several_fields_is_planned_as_an_or(where: str, rule: str) -> 
     others = [field for field in SOURCE.definition["fields"] if field["name"] != "src"]
     source = parse_definition({**SOURCE.definition, "fields": [*others, *ends]})
     request = PlanRequest(read_filter(where, source), source, COSTS["block"], scheme="index")
-    counts = Counts(10**6, {condition: ConditionCount(5, 2, 2) for condition in list_conditions(request)})
+    counts = Counts(10**6, {condition: ConditionCount(5, 2, 2) for condition in request.counted_conditions})
     assert make_plan(request, counts).rule == rule
