@@ -86,7 +86,7 @@ def _encode_strings(column: pa.Array) -> pa.Array:
 
 def _needs_escapes(column: pa.Array) -> bool:
     """Returns True if any byte of the strings must be escaped. Bytes behind null rows count too, which costs little."""
-    return bool(join_values(column).translate(None, _PLAIN))
+    return bool(join_values(column).tobytes().translate(None, _PLAIN))
 
 
 def _encode_floats(column: pa.Array) -> pa.Array:

@@ -60,15 +60,13 @@ def unpack_byte_rows(column: pa.BinaryArray, width: int) -> np.ndarray:
     return data.reshape(-1, width)
 
 
-def join_values(column: pa.BinaryArray) -> bytes:
-    """Returns the bytes of all values one after the other; a null has none, if its array was made so."""
+def join_values(column: pa.BinaryArray) -> memoryview:
+    """Returns the bytes of all values one after the other, uncopied; a null has none, if its array was made so."""
     _, offsets, data = column.buffers()
     if data is None or not len(column):
-        return b""
+        return memoryview(b"")
     ends = memoryview(offsets).cast("i")
-    start, stop = ends[column.offset], ends[column.offset + len(column)]
-    joined: bytes = data.slice(start, stop - start).to_pybytes()
-    return joined
+    return memoryview(data)[ends[column.offset] : ends[column.offset + len(column)]]
 
 
 def read_bytes(column: pa.BinaryArray, width: int) -> np.ndarray:

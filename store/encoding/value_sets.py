@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.filter.value_list import ValueList
 
+from .byte_arrays import join_values
+
 DIGEST_BYTES = 16
 _FASTEST = 1
 """The compression level of zlib that takes the least time."""
@@ -37,7 +39,7 @@ class ValueSet:
         """The set as a filter program has it."""
         parts = (self.values, self.lows, self.highs)
         lengths = b"".join(_list_lengths(part).astype(">u4").tobytes() for part in parts)
-        body = struct.pack(">II", len(self.values), len(self.lows)) + lengths + b"".join(map(_join_values, parts))
+        body = struct.pack(">II", len(self.values), len(self.lows)) + lengths + b"".join(map(join_values, parts))
         return struct.pack(">I", len(body)) + zlib.compress(body, _FASTEST)
 
     @cached_property
@@ -100,11 +102,3 @@ def read_content(values: ValueList) -> ValueSet:
 def _list_lengths(column: pa.BinaryArray) -> np.ndarray:
     lengths: np.ndarray = pc.binary_length(column).to_numpy(zero_copy_only=False)
     return lengths
-
-
-def _join_values(column: pa.BinaryArray) -> bytes:
-    """Returns the bytes of all values one after the other."""
-    if not len(column):
-        return b""
-    offsets = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, column.offset * 4)
-    return column.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0])).to_pybytes()

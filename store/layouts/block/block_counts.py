@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter.tree import Compare, Condition, Filter
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import BATCH_ROWS, MANY_REQUESTS, EntryScan, ServerIterator
-from watchfloor.store.encoding.byte_arrays import to_binary_array, to_byte_rows, unpack_byte_rows
+from watchfloor.store.encoding.byte_arrays import to_binary_array
 from watchfloor.store.encoding.index_values import count_index_values
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
@@ -28,12 +28,11 @@ from watchfloor.store.index.index_rows import find_value_rows, make_index_ranges
 from watchfloor.store.index.range_cache import RangeCache
 from watchfloor.store.layout import FieldValue, IndexCount, Layout, ReadRequest
 from watchfloor.store.layouts.block.blocks.block_keys import (
-    BLOCK_KEY_BYTES,
     BLOCK_KEYS,
     find_block_bounds,
     read_block_times,
 )
-from watchfloor.store.layouts.block.blocks.hit_entries import HIT_BYTES, read_numbers
+from watchfloor.store.layouts.block.blocks.hit_entries import split_hits
 from watchfloor.store.layouts.block.epochs.block_view import find_view
 from watchfloor.store.reader import Reader, Slot
 
@@ -159,12 +158,9 @@ def _scan_seen_hits(
     )
     for batch in reader.scan(request):
         view.check_still_right(reader, source.name)
-        rows, packed = batch.column("row"), batch.column("value")
-        places = np.repeat(np.arange(len(batch)), pc.binary_length(packed).to_numpy() // HIT_BYTES)
-        shards = to_byte_rows(pc.binary_slice(rows, 0, SHARD_BYTES), SHARD_BYTES)
-        entries = unpack_byte_rows(packed, HIT_BYTES)
-        ids = np.concatenate((entries[:, :BLOCK_KEY_BYTES], shards[places]), axis=1)
-        hits, seen = read_numbers(entries), view.find_seen(ids)
+        rows = batch.column("row")
+        places, ids, hits = split_hits(rows, batch.column("value"))
+        seen = view.find_seen(ids)
         some = hits > 0
         if seen is not None:
             some &= seen

@@ -289,7 +289,7 @@ def _find_next_time(events: pa.RecordBatch) -> int:
 def _select_seen(view: BlockView, events: pa.RecordBatch) -> pa.RecordBatch:
     """Returns the events whose blocks the view sees."""
     rows = events.column(0)
-    if view.sees_all(join_values(rows)):
+    if view.sees_all(join_values(rows).tobytes()):
         return events
     blocks = view.find_seen_rows(rows.drop_null())
     if blocks is None:

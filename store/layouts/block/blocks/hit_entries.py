@@ -57,12 +57,22 @@ def pack_hits(keys: np.ndarray, hits: np.ndarray, starts: np.ndarray) -> pa.Bina
     packed = np.empty((len(keys), HIT_BYTES), np.uint8)
     packed[:, :BLOCK_KEY_BYTES] = keys
     packed[:, BLOCK_KEY_BYTES:] = hits.astype(">u4").view(np.uint8).reshape(-1, 4)
-    return _make_values(packed, np.diff(starts, append=len(keys)))
+    whole = make_binary_array(np.diff(starts, append=len(keys)) * HIT_BYTES, packed.tobytes())
+    # Without an end Arrow fails for values of different lengths.
+    return pc.binary_slice(whole, BLOCK_KEY_BYTES, _LONGEST)
 
 
-def read_numbers(hits: np.ndarray) -> np.ndarray:
-    """Returns the numbers of (n, 24) bytes of hits, int64."""
-    return np.ascontiguousarray(hits[:, BLOCK_KEY_BYTES:]).view(">u4").reshape(-1).astype(np.int64)
+def split_hits(rows: pa.BinaryArray, packed: pa.BinaryArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the hits of index entries: the place of each one's entry, the ID of its block, and its number, int64.
+
+    ``rows`` are those of the entries, and ``packed`` their qualifiers with their values, of one entry or of several of
+    a row. IDs, (n, 24) bytes, are the blocks' rows with the shard moved last.
+    """
+    places = np.repeat(np.arange(len(rows)), pc.binary_length(packed).to_numpy() // HIT_BYTES)
+    shards = to_byte_rows(pc.binary_slice(rows, 0, SHARD_BYTES), SHARD_BYTES)
+    hits = unpack_byte_rows(packed, HIT_BYTES)
+    ids = np.concatenate((hits[:, :BLOCK_KEY_BYTES], shards[places]), axis=1)
+    return places, ids, np.ascontiguousarray(hits[:, BLOCK_KEY_BYTES:]).view(">u4").reshape(-1).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,27 +89,13 @@ class ChosenEntries:
 
 def choose_hits(entries: pa.RecordBatch, choose: ChooseBlocks) -> ChosenEntries:
     """Takes the hits of all blocks away that are not chosen."""
-    joined = join_bytes(entries.column("qualifier"), entries.column("value"))
-    entry_of = np.repeat(np.arange(len(entries)), pc.binary_length(joined).to_numpy() // HIT_BYTES)
-    hits = unpack_byte_rows(joined, HIT_BYTES)
-    shards = to_byte_rows(pc.binary_slice(entries.column("row"), 0, SHARD_BYTES), SHARD_BYTES)
-    ids = to_binary_array(np.concatenate((hits[:, :BLOCK_KEY_BYTES], shards[entry_of]), axis=1))
-    chosen = choose(ids).to_numpy(zero_copy_only=False)
-    some = read_numbers(hits) > 0
-    lost = np.bincount(entry_of, some & ~chosen, len(entries)) > 0
-    left = np.bincount(entry_of, some & chosen, len(entries)) > 0
-    first = np.ones(len(hits), bool)
-    first[1:] = np.diff(entry_of) != 0
+    packed = join_bytes(entries.column("qualifier"), entries.column("value"))
+    entry_of, ids, hits = split_hits(entries.column("row"), packed)
+    chosen = choose(to_binary_array(ids)).to_numpy(zero_copy_only=False)
+    lost = np.bincount(entry_of, (hits > 0) & ~chosen, len(entries)) > 0
+    left = np.bincount(entry_of, (hits > 0) & chosen, len(entries)) > 0
+    first = np.diff(entry_of, prepend=-1) != 0
     stay = first | chosen
-    rest = hits[stay]
-    rest[~chosen[stay], BLOCK_KEY_BYTES:] = 0
-    values = _make_values(rest, np.bincount(entry_of[stay], minlength=len(entries)))
+    values = pack_hits(ids[stay, :BLOCK_KEY_BYTES], (hits * chosen)[stay], np.flatnonzero(first[stay]))
     entries = entries.set_column(entries.schema.get_field_index("value"), "value", values)
     return ChosenEntries(*(entries.filter(pa.array(which)) for which in (left, left & lost, ~left)))
-
-
-def _make_values(hits: np.ndarray, counts: np.ndarray) -> pa.BinaryArray:
-    """Returns the values of entries that have so many of ``hits`` each: all but the first key."""
-    whole = make_binary_array(counts * HIT_BYTES, hits.tobytes())
-    # Without an end Arrow fails for values of different lengths.
-    return pc.binary_slice(whole, BLOCK_KEY_BYTES, _LONGEST)

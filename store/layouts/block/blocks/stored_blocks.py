@@ -33,8 +33,8 @@ FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.Fi
 _KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
 _AT_ONCE = 64
 """Number of blocks that are removed together."""
-_MANY_ROWS = 20_000
-"""Number of index rows from which on reading all rows of a shard is faster than seeking each."""
+_ROWS_AT_ONCE = 20_000
+"""Number of index rows that one scan looks up."""
 
 
 def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
@@ -134,8 +134,8 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
             some = rows[start : start + _AT_ONCE]
             blocks = read_blocks(store, source, some)
             missing += [row for row in some if row not in blocks]
-            if blocks:
-                _remove_hits(store, source, sink, list(blocks), _find_index_rows(source, blocks))
+            for ranges in _find_index_rows(source, blocks):
+                _remove_hits(store, source, sink, list(blocks), ranges)
             cells = [
                 {"row": row, "qualifier": name.encode(), "visibility": label.encode()}
                 for row, cells in blocks.items()
@@ -147,17 +147,14 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
             _remove_hits(store, source, sink, missing, _whole_shards(missing))
 
 
-def _find_index_rows(source: Source, blocks: Mapping[bytes, BlockCells]) -> Ranges:
-    """Returns ranges of the index rows that have hits of blocks: of their values, or if these are many of all."""
-    found: list[pa.BinaryArray] = []
-    count = 0
-    for group in group_by_labels(blocks):
-        for write in make_hits_of(source, group):
-            found.append(write.batch.column("row").dictionary)
-            count += len(found[-1])
-            if count > _MANY_ROWS:
-                return _whole_shards(list(blocks))
-    return Ranges.exact_rows(pc.unique(pa.concat_arrays(found))) if found else Ranges()
+def _find_index_rows(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator[Ranges]:
+    """Yields ranges of the index rows that have hits of blocks: those of their values."""
+    writes = (write for group in group_by_labels(blocks) for write in make_hits_of(source, group))
+    rows = [write.batch.column("row").dictionary for write in writes]
+    distinct = pc.unique(pa.concat_arrays([pa.array([], pa.binary()), *rows]))
+    order = pc.sort_indices(distinct)
+    for start in range(0, len(order), _ROWS_AT_ONCE):
+        yield Ranges.exact_rows(distinct.take(order.slice(start, _ROWS_AT_ONCE)))
 
 
 def _whole_shards(rows: Iterable[bytes]) -> Ranges:

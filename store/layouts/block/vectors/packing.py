@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.store.encoding.byte_arrays import make_binary_array
+from watchfloor.store.encoding.byte_arrays import join_values, make_binary_array
 
 from .packed_values import FEWEST_BYTES
-from .strings import fill_nulls, find_lengths, read_data
+from .strings import fill_nulls, find_lengths
 from .symbols import CompressedStrings, StringCompressor, can_compress
 from .vector import Compression
 from .vector_header import compress_bytes
@@ -94,4 +94,4 @@ def _make_packing(compressed: CompressedStrings) -> Packing:
 def _split_some(values: pa.BinaryArray, places: np.ndarray | None = None) -> tuple[bytes, np.ndarray]:
     """Returns the bytes of some values, or of all, one after the other, and their lengths."""
     taken = fill_nulls(values if places is None else values.take(pa.array(places)))
-    return read_data(taken).tobytes(), find_lengths(taken)
+    return join_values(taken).tobytes(), find_lengths(taken)

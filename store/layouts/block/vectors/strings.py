@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from watchfloor.store.encoding.byte_arrays import join_values
+
 from .symbols import CompressedStrings
 
 
@@ -31,7 +33,7 @@ class TakenStrings:
 
     def read(self) -> memoryview:
         """Returns the bytes of the strings, one after the other."""
-        return read_data(self._take(self._values))
+        return join_values(self._take(self._values))
 
     def compress(self) -> CompressedStrings | None:
         """Returns the strings as they are compressed by symbols; None if they are not."""
@@ -39,7 +41,7 @@ class TakenStrings:
             return None
         table, compressed = self._symbols
         taken = self._take(compressed)
-        return CompressedStrings(table, find_lengths(taken), read_data(taken))
+        return CompressedStrings(table, find_lengths(taken), join_values(taken))
 
     def _take(self, values: pa.BinaryArray) -> pa.BinaryArray:
         return values if self._places is None else values.take(self._places)
@@ -58,12 +60,6 @@ def fill_nulls(values: pa.BinaryArray) -> pa.BinaryArray:
 def find_lengths(values: pa.BinaryArray) -> np.ndarray:
     """Returns the lengths of values without nulls, int64."""
     return np.diff(_read_offsets(values)).astype(np.int64)
-
-
-def read_data(values: pa.BinaryArray) -> memoryview:
-    """Returns the bytes of values without nulls, one after the other."""
-    offsets, data = _read_offsets(values), values.buffers()[2]
-    return memoryview(b"" if data is None else data)[int(offsets[0]) : int(offsets[-1])]
 
 
 def append_empty(values: pa.BinaryArray) -> pa.BinaryArray:
