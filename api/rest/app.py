@@ -24,8 +24,8 @@ from watchfloor.api.rest.base.problems import to_problem
 from watchfloor.api.rest.base.route import JSON, Call, RequiredRole, Route, find_routes
 from watchfloor.api.rest.base.stream import TOKEN_ENDED
 from watchfloor.api.rest.base.validate import RequestValidator
-from watchfloor.api.rest.local.code_state import CodeState
-from watchfloor.api.rest.local.command import make_command_route
+from watchfloor.api.rest.local.command import ANSWERING_ROOMS, make_command_route
+from watchfloor.schema.files.code_state import CodeState
 from watchfloor.schema.settings.settings import Settings
 
 from .page import add_page
@@ -60,7 +60,7 @@ def make_command_app(context: RestContext, settings: Settings) -> Flask:
     """Returns the application that answers commands of the user that the service runs as, without any token."""
     app = _make_flask()
     app.before_request(_allow_local)
-    _add_routes(app, context, [make_command_route(settings, CodeState())])
+    _add_routes(app, context, [make_command_route(settings, CodeState(ANSWERING_ROOMS))])
     return app
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from waitress.server import UnixWSGIServer
 
-from watchfloor.api.cli.reading.local_socket import FOLDER, NAME, is_own_user, name_in_folder, open_socket_folder
+from watchfloor.api.cli.reading.ask_service import SOCKET
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.files.paths import describe_error, show_path
 from watchfloor.store.runtime.file_lock import hold_file_lock
+from watchfloor.store.runtime.local_socket import (
+    FOLDER,
+    is_own_user,
+    listen_in_folder,
+    open_socket_folder,
+    remove_from_folder,
+)
 
 from .connections import ClientConnection, close_server
 
@@ -65,11 +71,7 @@ def listen_locally(server: Any, app: Callable[..., Any], home: Path) -> Iterator
 @contextmanager
 def _answer_in(folder: int, server: Any, app: Callable[..., Any]) -> Iterator[None]:
     """Opens the socket in an open folder, and closes and removes it at the end."""
-    listening = socket.socket(socket.AF_UNIX)
-    with suppress(FileNotFoundError):
-        os.unlink(NAME, dir_fd=folder)  # of a service that was killed: this one holds the lock
-    listening.bind(name_in_folder(folder))
-    Path(name_in_folder(folder)).chmod(0o600)
+    listening = listen_in_folder(folder, SOCKET)  # a service that was killed may have left one: this one holds the lock
     local = _LocalServer(
         app, server._map, _sock=listening, dispatcher=server.task_dispatcher, adj=server.adj, bind_socket=False
     )
@@ -78,6 +80,5 @@ def _answer_in(folder: int, server: Any, app: Callable[..., Any]) -> Iterator[No
     try:
         yield
     finally:
-        with suppress(OSError):
-            os.unlink(NAME, dir_fd=folder)
+        remove_from_folder(folder, SOCKET)
         close_server(local)

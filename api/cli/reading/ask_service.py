@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from watchfloor.schema.errors import UserError
+from watchfloor.store.runtime.local_socket import connect_locally
 
 from .identity import describe_identity
-from .local_socket import connect_to_service
 from .parts import Part, read_parts
 from .question import CommandQuestion
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from watchfloor.schema.settings.settings import Settings
 
 PATH = "/command"
+SOCKET = "serve.sock"
+"""The name of the service's socket in the stack's folder."""
 MEDIA_TYPE = "application/vnd.watchfloor.parts"
 _MOST_HEADERS = 100
 _LARGEST_WHOLE = 1 << 53
@@ -41,7 +43,7 @@ def ask_service(settings: Settings, question: CommandQuestion) -> Iterator[Itera
     if any(isinstance(value, int) and abs(value) > _LARGEST_WHOLE for value in question.members.values()):
         yield None
         return
-    connection = connect_to_service(settings.home)
+    connection = connect_locally(settings.home, SOCKET)
     if connection is None:
         yield None
         return

@@ -24,13 +24,14 @@ from watchfloor.api.rest.base.stream import AnswerLimits
 from watchfloor.api.results import StreamedResult
 from watchfloor.schema.choices import OUTPUT_FORMATS
 from watchfloor.schema.errors import OperatorError, WatchfloorError
+from watchfloor.schema.files.code_state import CodeState
 from watchfloor.schema.settings.settings import Settings
-
-from .code_state import CodeState
 
 UNBOUNDED = AnswerLimits(rows=1 << 62, bytes=1 << 62, chunk_rows=1 << 62)
 """A command's own answer has no bounds; nor are its batches cut, as that would change some formats."""
 ENDED = "the service ended this query"
+ANSWERING_ROOMS = ("schema", "store", "planner", "query", "api")
+"""The rooms whose code makes the answers of commands."""
 
 
 def make_command_route(settings: Settings, code: CodeState) -> Route:

@@ -19,10 +19,11 @@ from rest_fakes import FakeService
 
 from watchfloor.api.cli import main as cli
 from watchfloor.api.cli.reading import identity
-from watchfloor.api.cli.reading.local_socket import FOLDER, NAME, connect_to_service
-from watchfloor.api.rest.local import code_state
-from watchfloor.api.rest.local.code_state import CodeState
+from watchfloor.api.cli.reading.ask_service import SOCKET
+from watchfloor.schema.files import code_state
+from watchfloor.schema.files.code_state import CodeState
 from watchfloor.schema.settings.load import load_settings
+from watchfloor.store.runtime.local_socket import FOLDER, connect_locally
 
 pytestmark = pytest.mark.usefixtures("fake_store")
 COUNT = ("count", "web.access")
@@ -47,7 +48,7 @@ def is_asked(home: Path) -> bool:
 
 def test_the_socket_is_private_and_goes_with_the_service(other: FakeService, tmp_path: Path) -> None:
     with serve_commands(other, tmp_path):
-        path = tmp_path / FOLDER / NAME
+        path = tmp_path / FOLDER / SOCKET
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert stat.S_IMODE(path.lstat().st_mode) == 0o600
         assert is_asked(tmp_path)
@@ -64,8 +65,8 @@ def test_a_folder_with_a_long_name_has_a_socket_too(other: FakeService, tmp_path
 def test_a_socket_that_was_left_behind_is_replaced(other: FakeService, tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as killed:
-        killed.bind(str(tmp_path / FOLDER / NAME))
-        (tmp_path / FOLDER / NAME).chmod(0o600)
+        killed.bind(str(tmp_path / FOLDER / SOCKET))
+        (tmp_path / FOLDER / SOCKET).chmod(0o600)
     assert not is_asked(tmp_path)
     with serve_commands(other, tmp_path):
         assert is_asked(tmp_path)
@@ -82,9 +83,9 @@ def test_a_socket_elsewhere_is_not_asked(other: FakeService, tmp_path: Path) -> 
     real, home = tmp_path / "real", tmp_path / "home"
     with serve_commands(other, real):
         (home / FOLDER).mkdir(parents=True, mode=0o700)
-        (home / FOLDER / NAME).symlink_to(real / FOLDER / NAME)
+        (home / FOLDER / SOCKET).symlink_to(real / FOLDER / SOCKET)
         assert not is_asked(home)
-        (home / FOLDER / NAME).unlink()
+        (home / FOLDER / SOCKET).unlink()
         (home / FOLDER).rmdir()
         (home / FOLDER).symlink_to(real / FOLDER)
         assert not is_asked(home)
@@ -93,16 +94,16 @@ def test_a_socket_elsewhere_is_not_asked(other: FakeService, tmp_path: Path) -> 
 def test_the_reason_why_a_service_is_not_asked_is_logged(
     other: FakeService, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "watchfloor.api.cli.reading")
+    caplog.set_level("INFO", "watchfloor.store.runtime")
     assert not is_asked(tmp_path)
     assert not caplog.messages, "that no service runs is nothing to tell"
     with serve_commands(other, tmp_path):
-        (tmp_path / FOLDER / NAME).chmod(0o666)
+        (tmp_path / FOLDER / SOCKET).chmod(0o666)
         assert not is_asked(tmp_path)
         assert [line for line in caplog.messages if str(tmp_path) in line and "other users may reach it" in line]
 
 
-@pytest.mark.parametrize("name", ["", NAME])
+@pytest.mark.parametrize("name", ["", SOCKET])
 def test_what_others_can_reach_is_not_asked(other: FakeService, tmp_path: Path, name: str) -> None:
     with serve_commands(other, tmp_path):
         path = tmp_path / FOLDER / name
@@ -114,11 +115,11 @@ def test_a_folder_that_others_can_reach_gets_no_socket(other: FakeService, tmp_p
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER).chmod(0o755)
     with serve_commands(other, tmp_path):
-        assert not (tmp_path / FOLDER / NAME).exists()
+        assert not (tmp_path / FOLDER / SOCKET).exists()
 
 
 @as_root
-@pytest.mark.parametrize("name", ["", NAME])
+@pytest.mark.parametrize("name", ["", SOCKET])
 def test_what_belongs_to_another_user_is_not_asked(other: FakeService, tmp_path: Path, name: str) -> None:
     with serve_commands(other, tmp_path):
         os.chown(tmp_path / FOLDER / name, NOBODY, NOBODY)
@@ -129,16 +130,16 @@ def test_what_belongs_to_another_user_is_not_asked(other: FakeService, tmp_path:
 def test_a_process_of_another_user_at_the_socket_is_not_asked(tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir(mode=0o700)
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind(str(tmp_path / FOLDER / NAME))
-    (tmp_path / FOLDER / NAME).chmod(0o600)
+    listening.bind(str(tmp_path / FOLDER / SOCKET))
+    (tmp_path / FOLDER / SOCKET).chmod(0o600)
     # The credentials of a listening socket are those of the process when it began to listen.
     code = "import os, socket, sys; os.setuid(65534); s = socket.socket(fileno=int(sys.argv[1])); s.listen(); input()"
     number = str(listening.fileno())
     with subprocess.Popen([sys.executable, "-c", code, number], pass_fds=[listening.fileno()], stdin=-1) as process:
         with socket.socket(socket.AF_UNIX) as probe:
-            while probe.connect_ex(str(tmp_path / FOLDER / NAME)) != 0:
+            while probe.connect_ex(str(tmp_path / FOLDER / SOCKET)) != 0:
                 assert process.poll() is None
-        assert connect_to_service(tmp_path) is None
+        assert connect_locally(tmp_path, SOCKET) is None
         process.communicate(b"\n")
     listening.close()
 
@@ -152,11 +153,11 @@ def test_another_user_gets_no_answer(other: FakeService, tmp_path: Path) -> None
     for folder in reversed((tmp_path / FOLDER).parents):
         folder.chmod(folder.stat().st_mode | 0o011) if folder.is_relative_to(tmp_path.parents[2]) else None
     with serve_commands(other, tmp_path):
-        command = [sys.executable, "-c", code, str(tmp_path / FOLDER / NAME)]
+        command = [sys.executable, "-c", code, str(tmp_path / FOLDER / SOCKET)]
         closed = subprocess.run(command, capture_output=True, text=True, timeout=30)
         assert "PermissionError" in closed.stderr
         (tmp_path / FOLDER).chmod(0o711)
-        (tmp_path / FOLDER / NAME).chmod(0o666)
+        (tmp_path / FOLDER / SOCKET).chmod(0o666)
         reached = subprocess.run(command, capture_output=True, text=True, timeout=30)
         assert reached.stdout in ("b''\n", "") and "HTTP" not in reached.stdout
         assert reached.stdout or "Connection" in reached.stderr or "Broken" in reached.stderr
@@ -205,12 +206,12 @@ def test_code_is_old_once_a_file_has_changed(tmp_path: Path, monkeypatch: pytest
     deep = tmp_path / "query" / "deep"
     deep.mkdir(parents=True)
     (deep / "a.py").write_text("1")
-    state = CodeState(tmp_path)
+    state = CodeState(("schema", "query"), tmp_path)
     (deep / "notes.txt").write_text("no code")
     assert not state.is_old
     (deep / "b.py").write_text("2")
     assert state.is_old
-    state = CodeState(tmp_path)
+    state = CodeState(("schema", "query"), tmp_path)
     (deep / "a.py").write_text("12")
     assert state.is_old
     (deep / "a.py").write_text("1")
@@ -231,8 +232,8 @@ def test_a_busy_service_is_not_waited_for(service: FakeService, other: FakeServi
     with serve_commands(other, tmp_path), no_store():
         assert is_asked(tmp_path)
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(tmp_path / FOLDER / NAME))
-        (tmp_path / FOLDER / NAME).chmod(0o600)
+        listening.bind(str(tmp_path / FOLDER / SOCKET))
+        (tmp_path / FOLDER / SOCKET).chmod(0o600)
         listening.listen()
         listening.shutdown(socket.SHUT_RDWR)
         assert not is_asked(tmp_path), "it has ended before it answered"

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-ROOMS = ("schema", "store", "planner", "query", "api")
-"""The rooms whose code makes the answers of commands."""
 _TRUST_SECONDS = 1.0
 _Signature = frozenset[tuple[str, int, int]]
 
 
 class CodeState:
-    """The files of the code as they were when this was made."""
+    """The files of the code of some ``rooms`` as they were when this was made."""
 
-    def __init__(self, folder: Path = Path(__file__).parents[3]) -> None:
+    def __init__(self, rooms: Sequence[str], folder: Path = Path(__file__).parents[2]) -> None:
         """``folder`` has the folders of the rooms."""
-        self._folder = folder
+        self._rooms, self._folder = rooms, folder
         self._known = self._sign_files()
         self._checked = time.monotonic()
         self._is_old = False
@@ -33,7 +31,7 @@ class CodeState:
 
     def _sign_files(self) -> _Signature:
         """Returns the path, the time of the last change and the size of each file of code."""
-        return frozenset(sign for room in ROOMS for sign in _sign_folder(str(self._folder / room)))
+        return frozenset(sign for room in self._rooms for sign in _sign_folder(str(self._folder / room)))
 
 
 def _sign_folder(folder: str) -> Iterator[tuple[str, int, int]]:
