@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from watchfloor.ingest.records.ledger import LedgerRow
 from watchfloor.schema.files.paths import show_path
 
-from .intake import Offer
+if TYPE_CHECKING:
+    from watchfloor.ingest.records.ledger import LedgerRow
+
+    from .intake import Offer
 
 
 @dataclass(frozen=True)

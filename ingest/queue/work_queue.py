@@ -311,6 +311,11 @@ class ItemConsumer:
                 self._heard = time.monotonic()
             return delivery
 
+    @property
+    def has_partitions(self) -> bool:
+        """True once the group has given this member partitions to read."""
+        return bool(self._consumer.assignment())
+
     def commit(self, delivery: Delivery) -> None:
         """Commits that the item is done. If that fails, a later commit or poll tries again.
 

@@ -17,18 +17,13 @@ from pathlib import Path
 from typing import IO
 
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.lean_process import WORKER_ENVIRONMENT
 from watchfloor.store.runtime.private_files import make_private_folder, open_private
+from watchfloor.store.stack.home.server_sizes import count_cores, share_cores
 
 _FIRST_WAIT, _LAST_WAIT = 0.5, 30.0
 _LONG_LIFE = 60.0
 """Seconds of life after which a worker's death no longer counts as quick."""
-_MEMORY = {
-    # By default glibc gives each thread an arena, and each arena keeps the most memory that it ever had.
-    "MALLOC_ARENA_MAX": "2",
-    # By default Arrow's allocator soon returns memory that the next chunk needs again, which takes half of a worker's
-    # system time.
-    "MIMALLOC_PURGE_DELAY": "-1",
-}
 log = logging.getLogger("watchfloor.pool")
 
 
@@ -43,11 +38,8 @@ class _WorkerSlot:
 
 
 def choose_workers() -> int:
-    """Returns the number of workers for the cores that this process may use: one for two.
-
-    A worker parses and encodes in threads, and the store's servers need the rest.
-    """
-    return max(1, len(os.sched_getaffinity(0)) // 2)
+    """Returns the number of workers for the cores that this process may use."""
+    return share_cores(count_cores())
 
 
 class WorkerPool:
@@ -141,7 +133,7 @@ class WorkerPool:
                 stderr=output,
                 # ^C is for the pool, which then stops its workers in order.
                 start_new_session=True,
-                env={**_MEMORY, **os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**WORKER_ENVIRONMENT, **os.environ},
             )
         finally:
             if output is not None:

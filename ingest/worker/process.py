@@ -17,20 +17,26 @@ _STOP_SECONDS = 8.0
 _LOOK_SECONDS = 0.1
 
 
-def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
+def run_process(
+    work: Callable[[Settings, threading.Event], None], handler: Callable[[Settings], logging.Handler] | None = None
+) -> None:
     """Runs ``work`` with the settings from standard input until a signal or the end of the input; does not return.
 
+    With a ``handler`` of the log, which else goes to standard error, the process goes on at the end of the input.
     If ``work`` does not stop within seconds then, because it waits for a server, the process ends all the same: its
     item is not committed and is read again.
     """
     os.umask(UMASK)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs every retry; the queue reports what matters
     settings: Settings = pickle.load(sys.stdin.buffer)
+    handlers = None if handler is None else [handler(settings)]
+    form = "%(asctime)s %(process)d %(levelname)s %(message)s"
+    logging.basicConfig(level=logging.INFO, format=form, handlers=handlers)
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs every retry; the queue reports what matters
     stop = threading.Event()
     flow = threading.Thread(target=work, args=(settings, stop), name="flow", daemon=True)
     flow.start()
-    threading.Thread(target=_stop_with_pool, args=(stop,), name="lifeline", daemon=True).start()
+    if handler is None:
+        threading.Thread(target=_stop_with_pool, args=(stop,), name="lifeline", daemon=True).start()
     # The flow may stay in Java for long, so signals come to this thread, which does not. Their handler takes no lock,
     # because the code that it interrupts might hold it.
     signals: list[int] = []

@@ -41,13 +41,17 @@ _FIRST_WAIT, _LAST_WAIT = 1.0, 15.0
 log = logging.getLogger("watchfloor.worker")
 
 
-def run_worker(settings: Settings, stop: threading.Event) -> None:
-    """Handles items until ``stop`` is set. While the queue or the store is down or the disk full, it logs and waits."""
+def run_worker(settings: Settings, stop: threading.Event, on_ready: Callable[[], None] | None = None) -> None:
+    """Handles items until ``stop`` is set. While the queue or the store is down or the disk full, it logs and waits.
+
+    ``on_ready`` is called when the queue has let this worker in and all that items need is open; without it, some is
+    opened once there is an item.
+    """
     disk = DiskGuard(settings, log)
     sessions = [WorkerSession(settings, log, disk) for _ in range(_SESSIONS)]
     to_open = [*sessions]
     # While the queue lets this worker in, which takes about as long; the pool takes the last session first.
-    start_thread(to_open.pop().open_ahead, "open-ahead")
+    opening = [start_thread(to_open.pop().open_ahead, "open-ahead") for _ in (sessions if on_ready else sessions[:1])]
     claims, wait = ClaimPolicy(), _FIRST_WAIT
     PAUSED.set_function(lambda: disk.is_low)
     with serve_metrics(settings, "worker", WORKER_REGISTRY), ItemReader() as reader:
@@ -58,6 +62,9 @@ def run_worker(settings: Settings, stop: threading.Event) -> None:
                         pool.wait()
                         delivery = queue.poll(POLL_SECONDS)
                         wait = _FIRST_WAIT
+                        if on_ready and queue.has_partitions and not any(thread.is_alive() for thread in opening):
+                            on_ready()
+                            on_ready = None
                         if delivery is not None:
                             pool.begin(partial(_handle_delivery, queue, delivery, claims, reader, stop))
                             if to_open:

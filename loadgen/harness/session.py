@@ -115,7 +115,9 @@ def open_session(
     """
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
         folder = Path(name).resolve()
-        overrides = {"tservers": 1, **({"tserver_heap": tserver_heap} if tserver_heap else {})}
+        # Experiments start their own workers, and count them.
+        alone = {"tservers": 1, "standing_workers": 0}
+        overrides = {**alone, **({"tserver_heap": tserver_heap} if tserver_heap else {})}
         settings = load_settings(home=home or folder / "home", overrides=None if home else overrides)
         # Other workers of a shared stack must not take the items that are queued here.
         topic = f"watchfloor.bench.{secrets.token_hex(4)}"

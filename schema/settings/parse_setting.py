@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 SettingType = Literal[
-    "path", "host", "protocol", "user", "int", "bytes", "heap", "durability", "mode", "topic", "switch"
+    "path", "host", "protocol", "user", "int", "bytes", "heap", "durability", "mode", "topic", "switch", "workers"
 ]
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+AUTO = "auto"
+_MOST_WORKERS = 256
 _SIZE = re.compile(r"(\d+)\s*(?:([kmg])i?b?|b)?", re.IGNORECASE)
 
 
@@ -32,6 +34,8 @@ def parse_setting(raw: Any, kind: SettingType, low: int, high: int) -> Any:
         return Path(raw)
     if kind in ("int", "bytes"):
         return _parse_whole_number(raw, kind, low, high)
+    if kind == "workers":
+        return AUTO if raw == AUTO else str(_parse_whole_number(raw, "int", 0, _MOST_WORKERS))
     text = str(raw).strip()
     if not isinstance(raw, str) or not text:
         raise ValueError(f"{raw!r} should be text")

@@ -67,6 +67,11 @@ class Settings:
     gc_heap: str = _setting("", "heap", "heap of Accumulo's garbage collector; by default 128m")
     zookeeper_heap: str = _setting("", "heap", "heap of ZooKeeper; by default 128m")
     kafka_heap: str = _setting("", "heap", "heap of the Kafka broker; by default 384m")
+    standing_workers: str = _setting(
+        "auto",
+        "workers",
+        "workers that the local stack keeps ready for loads: a number, or auto: one for two cores",
+    )
     durability: str = _setting(
         "flush", "durability", "what is acknowledged survives kill -9 (flush), or a power cut too (sync)"
     )

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.files.paths import describe_error, show_path
+from watchfloor.schema.settings.parse_setting import AUTO
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
@@ -23,18 +24,27 @@ from watchfloor.store.runtime.metrics_port import remove_targets
 from .home.checks import check_memory, check_ports, check_room_for_servers
 from .home.flavour import Flavour, choose_flavour
 from .home.home_folder import close_home, make_folders, make_secrets
-from .home.server_sizes import choose_sizes, measure_machine
+from .home.server_sizes import choose_sizes, choose_standing_workers, measure_machine
 from .home.stack_lock import hold_stack_lock
 from .home.stack_state import StackState, grow_state, load_state, save_state
 from .security.certificates import make_certificates
 from .security.kerberos import write_kerberos_files
 from .servers.configuration import write_configuration
 from .servers.process import find_process, send_signal, stop_process
-from .servers.stack_servers import make_servers
+from .servers.stack_servers import StackServers, make_servers
+from .servers.standing_workers import make_standing_workers
 from .starting import start_servers
 from .starting_hdfs import Report
 from .status import StackStatus, read_status
-from .stopping import list_pid_files, list_surplus_tservers, send_signals, stop_servers, unload_tablets
+from .stopping import (
+    list_pid_files,
+    list_surplus_tservers,
+    list_surplus_workers,
+    send_signals,
+    stop_servers,
+    stop_workers,
+    unload_tablets,
+)
 from .supervision.restarts import load_restarts
 from .supervision.supervised import is_supervised, start_supervisor, stop_supervisor
 
@@ -83,10 +93,7 @@ def start_stack(
         copy_own_jar(settings)
         make_secrets(settings)
         servers = make_servers(settings, state)
-        for surplus in list_surplus_tservers(settings, count):
-            report(f"stopping {surplus}, {count} tablet servers are wanted")
-            unload_tablets(settings, state, servers, [surplus])
-            remove_targets(settings, [surplus])
+        _stop_surplus(settings, state, servers, report)
         idle = [server for server in servers.all if find_process(server.pid_file) is None]
         if not idle and state.prepared and all(server.is_ready(server.port) for server in servers.all):
             save_state(settings, state)
@@ -108,6 +115,24 @@ def start_stack(
             # Also after a failure: what has ended since, or does not answer yet, is not left alone.
             if (now := load_state(settings)) and now.prepared:
                 start_supervisor(settings)
+
+
+def _stop_surplus(settings: Settings, state: StackState, servers: StackServers, report: Report) -> None:
+    """Stops the tablet servers and the standing workers that run and are not those of ``state``."""
+    for surplus in list_surplus_tservers(settings, state.tservers):
+        report(f"stopping {surplus}, {state.tservers} tablet servers are wanted")
+        unload_tablets(settings, state, servers, [surplus])
+        remove_targets(settings, [surplus])
+    if workers := list_surplus_workers(settings, servers):
+        report(f"stopping {', '.join(workers)}, others are wanted")
+        stop_workers(settings, workers, report)
+
+
+def has_standing_workers(settings: Settings) -> bool:
+    """Returns whether a standing worker of the stack is ready, which then has made what the first load needs."""
+    state = load_state(settings)
+    workers = make_standing_workers(settings, state.workers) if state else ()
+    return any(worker.is_ready(worker.port) for worker in workers)
 
 
 def read_datanodes(settings: Settings) -> int:
@@ -149,10 +174,14 @@ def _size_servers(settings: Settings, state: StackState, before: StackState | No
     """Returns the state with the sizes of the servers. Those of a tablet server that runs stay, for all of them."""
     if small is None:
         small = before.small if before else settings.small == "on"
-    state = dataclasses.replace(state, small=small)
+    machine = measure_machine()
+    workers = choose_standing_workers(settings, small, *machine)
+    state = dataclasses.replace(state, small=small, workers=workers)
     if any(find_process(server.pid_file) for server in make_servers(settings, state).tservers):
-        return state
-    return dataclasses.replace(state, sizes={} if small else choose_sizes(*measure_machine(), state.tservers))
+        # What is available tells less of a machine on which they run.
+        is_as_before = before is not None and before.small == small and settings.standing_workers == AUTO
+        return dataclasses.replace(state, workers=before.workers if before and is_as_before else workers)
+    return dataclasses.replace(state, sizes={} if small else choose_sizes(*machine, state.tservers))
 
 
 @contextmanager

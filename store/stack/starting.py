@@ -22,6 +22,7 @@ from .servers.stack_servers import StackServers, admin_command, kafka_format_com
 from .starting_hdfs import Report, start_hdfs, start_if_stopped
 
 _PREPARE_TRIES = 3
+_WORKER_SECONDS = 30.0
 _PREPARE_LEAD = 10
 """The seconds that are left to a command for its start, and for its message when tablets are not served in time."""
 
@@ -38,6 +39,19 @@ def start_servers(settings: Settings, state: StackState, servers: StackServers, 
         state = _start_accumulo(settings, state, servers, deadline, report)
         kafka.result()
     save_state(settings, dataclasses.replace(state, formatted=True, accounts=True, prepared=True))
+    _start_workers(servers, deadline, report)
+
+
+def _start_workers(servers: StackServers, deadline: float, report: Report) -> None:
+    """Starts the standing workers and waits until they are ready, but not for long: loads can do without them."""
+    for worker in servers.workers:
+        start_if_stopped(worker, report)
+    deadline = min(deadline, time.monotonic() + _WORKER_SECONDS)
+    for worker in servers.workers:
+        try:
+            await_ready(worker, deadline)
+        except StackError as error:
+            report(f"loads start workers of their own until there is a standing one: {error}")
 
 
 def _start_kafka(settings: Settings, state: StackState, servers: StackServers, deadline: float, report: Report) -> None:

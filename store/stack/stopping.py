@@ -9,12 +9,14 @@ from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.local_socket import FOLDER, list_worker_sockets
 from watchfloor.store.runtime.metrics_port import remove_targets
 
 from .home.stack_state import StackState, load_state
 from .servers.command import run_command
 from .servers.process import await_end, find_process, send_signal, stop_process
 from .servers.stack_servers import StackServers, admin_command, make_servers, user_with_file
+from .servers.standing_workers import has_other_settings
 from .starting_hdfs import Report
 from .supervision.restarts import delete_restarts
 from .supervision.supervised import stop_supervisor
@@ -27,6 +29,9 @@ def stop_servers(settings: Settings, report: Report) -> None:
     delete_restarts(settings)
     running = [path.stem for path in list_pid_files(settings) if find_process(path)]
     state = load_state(settings)
+    # They give back what they are reading, for which they need the others.
+    workers = [name for name in running if name.startswith("worker")]
+    _stop_in_order(settings, workers, report)
     send_signals(settings, [name for name in running if name == "kafka"])
     if state and state.prepared and {"zookeeper", "manager"} < set(running):
         report("stopping Accumulo: tablets are written out")
@@ -36,16 +41,28 @@ def stop_servers(settings: Settings, report: Report) -> None:
             report(f"tablets were not written out, the next start recovers them from the log: {error}")
     # Accumulo's servers write to files and to ZooKeeper until they end, and need tickets for that.
     last = [name for name in (*_list_hdfs(running), "zookeeper", "kdc") if name in running]
-    rest = [name for name in running if name not in last]
+    rest = [name for name in running if name not in (*workers, *last)]
     send_signals(settings, rest)
-    for name in (*rest, *last):
-        if not stop_process(settings.home / "run" / f"{name}.json", 10):
-            report(f"{name} did not end when asked to and was killed")
-    for path in list_pid_files(settings):
+    _stop_in_order(settings, [*rest, *last], report)
+    left = [settings.home / FOLDER / name for name in list_worker_sockets(settings.home)]
+    for path in (*list_pid_files(settings), *left):
         path.unlink(missing_ok=True)
     remove_targets(settings, running)
     shutil.rmtree(settings.home / "tmp", ignore_errors=True)
     report(f"stopped {', '.join(running)}" if running else "nothing was running")
+
+
+def stop_workers(settings: Settings, names: list[str], report: Report) -> None:
+    """Stops standing workers, which give back what they are reading."""
+    _stop_in_order(settings, names, report)
+    for name in names:
+        (settings.home / "run" / f"{name}.json").unlink(missing_ok=True)
+
+
+def _stop_in_order(settings: Settings, names: list[str], report: Report) -> None:
+    for name in names:
+        if not stop_process(settings.home / "run" / f"{name}.json", 10):
+            report(f"{name} did not end when asked to and was killed")
 
 
 def _list_hdfs(names: list[str]) -> list[str]:
@@ -84,3 +101,10 @@ def list_surplus_tservers(settings: Settings, count: int) -> list[str]:
     """Returns the names of running tablet servers beyond the first ``count``."""
     names = [path.stem for path in list_pid_files(settings) if path.stem.startswith("tserver") and find_process(path)]
     return [name for name in names if int(name.removeprefix("tserver")) > count]
+
+
+def list_surplus_workers(settings: Settings, servers: StackServers) -> list[str]:
+    """Returns the names of the standing workers that run and should not: others are wanted, or fewer."""
+    wanted = {server.name: server for server in servers.workers}
+    names = [path.stem for path in list_pid_files(settings) if path.stem.startswith("worker") and find_process(path)]
+    return [name for name in names if name not in wanted or has_other_settings(wanted[name])]

@@ -104,6 +104,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "ingest/backup",
         "ingest/worker",
         "ingest/intake",
+        "ingest/standing",
         "ingest/authoring",
     ),
     "query": (

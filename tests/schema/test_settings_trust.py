@@ -128,7 +128,7 @@ GUARDED = {
 
 
 def test_every_setting_that_is_no_number_and_no_choice_is_guarded() -> None:
-    harmless = {"int", "bytes", "heap", "durability", "mode", "topic", "switch"}
+    harmless = {"int", "bytes", "heap", "durability", "mode", "topic", "switch", "workers"}
     fields = [field for field in dataclasses.fields(Settings) if field.metadata["kind"] not in harmless]
     assert {field.metadata["name"] or field.name for field in fields} == set(GUARDED)
 

@@ -7,11 +7,16 @@ import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
 from watchfloor.api.cli.terminal.signals import stop_on_signals
 from watchfloor.schema.choices import INGEST_MODES
+
+if TYPE_CHECKING:
+    from watchfloor.ingest.intake.load_result import LoadResult
+    from watchfloor.schema.settings.settings import Settings
 
 POSITION = 30
 
@@ -80,18 +85,32 @@ def run_workers(args: Namespace) -> None:
 
 def load_files(args: Namespace) -> int:
     """Queues files, ingests them and shows the progress; returns PARTLY unless each line of each file is an event."""
-    from watchfloor.ingest.worker.load_start import LoadStart
-    from watchfloor.ingest.worker.pool import choose_workers
+    from watchfloor.api.cli.terminal.progress import follow_load, format_summary
+    from watchfloor.ingest.standing.stack_load import ask_for_load, keep_apart
     from watchfloor.store.runtime.disk_space import read_disk_space
 
-    workers = choose_workers() if args.workers is None else args.workers
-    _check_workers(workers)
+    if args.workers is not None:
+        _check_workers(args.workers)
     settings = read_settings(args, ingest_mode=args.mode)
     if (space := read_disk_space(settings)) and space.is_low:
         print_message(space.describe())
+    asked = None
+    if args.workers is None:
+        asked = ask_for_load(settings, args.files, args.source, again=args.again, is_strict=args.strict)
+    result = follow_load(asked) if asked else _load_with_own_workers(keep_apart(settings), args)
+    print_message(format_summary(result))
+    return OK if result.clean else PARTLY
+
+
+def _load_with_own_workers(settings: Settings, args: Namespace) -> LoadResult:
+    """Loads as ``load_files`` does, with workers of this command."""
+    from watchfloor.ingest.worker.load_start import LoadStart
+    from watchfloor.ingest.worker.pool import choose_workers
+
+    workers = choose_workers() if args.workers is None else args.workers
     with LoadStart(settings, workers) as start:
         start.begin()  # while this process imports what it needs itself
-        from watchfloor.api.cli.terminal.progress import follow_load, format_summary
+        from watchfloor.api.cli.terminal.progress import follow_load
         from watchfloor.ingest.intake.load import Load
 
         load = Load(
@@ -103,9 +122,7 @@ def load_files(args: Namespace) -> int:
             is_strict=args.strict,
             start=start,
         )
-        result = follow_load(load)
-    print_message(format_summary(result))
-    return OK if result.clean else PARTLY
+        return follow_load(load)
 
 
 def compact_blocks(args: Namespace) -> None:

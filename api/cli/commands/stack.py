@@ -58,7 +58,7 @@ def add_flavour(parser: ArgumentParser) -> None:
 def start_stack(args: Namespace) -> None:
     from watchfloor.ingest.queue.first_load import prepare_first_load
     from watchfloor.schema.errors import OperatorError
-    from watchfloor.store.stack.stack import read_datanodes, start_stack
+    from watchfloor.store.stack.stack import has_standing_workers, read_datanodes, start_stack
 
     settings = read_settings(args, tservers=args.tservers)
     datanodes = args.datanodes
@@ -66,7 +66,8 @@ def start_stack(args: Namespace) -> None:
         datanodes = read_datanodes(settings)
     start_stack(settings, args.tservers, print_message, args.security, datanodes, args.small)
     try:
-        prepare_first_load(settings)
+        if not has_standing_workers(settings):
+            prepare_first_load(settings)
     except OperatorError as error:  # whatever uses the stack next says what is still wrong
         print_message(f"not ready for a load yet: {error}")
     print_message(f"the stack is up in {show_path(settings.home)}; `watchfloor down` stops it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from watchfloor.api.formats.visible import escape_controls
 from watchfloor.schema.files.paths import show_path
@@ -13,14 +13,24 @@ from watchfloor.schema.text import format_number
 from .context import print_message
 
 if TYPE_CHECKING:
-    from watchfloor.ingest.intake.load import Load
+    from collections.abc import Iterator
+
     from watchfloor.ingest.intake.load_result import FileResult, LoadProgress, LoadResult
 
 LINE_SECONDS = 5.0
 MAX_REASONS = 10
 
 
-def follow_load(load: Load) -> LoadResult:
+class RunningLoad(Protocol):
+    """A load that runs while it is iterated, by this process or by a worker of the stack."""
+
+    def __iter__(self) -> Iterator[LoadProgress]: ...
+
+    @property
+    def result(self) -> LoadResult: ...
+
+
+def follow_load(load: RunningLoad) -> LoadResult:
     """Runs a load to its end and shows its progress."""
     if sys.stderr.isatty():
         _show_bar(load)
@@ -97,7 +107,7 @@ def format_file(file: FileResult) -> str:
     return f"  {show_path(file.path)}: {file.events:,} events, {file.quarantined:,} quarantined{note}"
 
 
-def _show_bar(load: Load) -> None:
+def _show_bar(load: RunningLoad) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bars

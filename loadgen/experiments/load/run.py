@@ -13,6 +13,7 @@ from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from watchfloor.ingest.queue.first_load import prepare_first_load
 from watchfloor.loadgen.engines.peers.peer_process import PeerProcess, open_peers
@@ -25,8 +26,9 @@ from watchfloor.loadgen.harness.measurement.goal_size import size_goals
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress, use_second_home
 from watchfloor.schema.choices import INGEST_MODES
+from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.stack import discard_stack, start_stack
+from watchfloor.store.stack.stack import discard_stack, has_standing_workers, start_stack
 
 from .timed_command import CommandTiming, time_load
 
@@ -117,10 +119,13 @@ def _time_mode(session: BenchSession, file: EventFile, mode: str, options: Names
 @contextmanager
 def _fresh_stack(session: BenchSession) -> Iterator[Settings]:
     """Yields the settings of a stack that has just been started and has no data yet."""
-    with use_second_home(session, f"fresh-{secrets.token_hex(4)}") as settings:
+    with use_second_home(session, f"fresh-{secrets.token_hex(4)}") as second:
+        # A session's stack has no standing workers, unlike that of who types the command.
+        settings = replace(second, standing_workers=load_settings().standing_workers)
         try:
             start_stack(settings)
-            prepare_first_load(settings)  # as ``watchfloor up`` does
+            if not has_standing_workers(settings):
+                prepare_first_load(settings)  # as ``watchfloor up`` does
             await_rest(settings)
             yield settings
         finally:

@@ -21,6 +21,7 @@ from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import UMASK, open_private
+from watchfloor.store.stack.servers.process import find_process
 from watchfloor.store.store import Store
 
 COMMAND, WORKERS, TSERVERS, OTHERS = "command", "workers", "tablet servers", "other servers"
@@ -73,13 +74,19 @@ def time_load(settings: Settings, path: Path, source: str, events: int, argument
         raise StackError(f"{show_path(path)}: {found:,} of {events:,} events are there: {text}")
     # The kernel counts ended children that were waited for with their parent: the workers with the command.
     own = usage.ru_utime + usage.ru_stime
-    cpu = {COMMAND: own - watch.workers, WORKERS: watch.workers, **{n: after[n] - before[n] for n in after}}
+    cpu = {COMMAND: own - watch.workers, WORKERS: watch.workers}
+    for part in after:
+        cpu[part] = cpu.get(part, 0.0) + after[part] - before[part]
     return CommandTiming(ended - began, (watch.first or ended) - began, cpu)
 
 
 def _read_servers(settings: Settings) -> dict[str, float]:
-    """Returns the CPU seconds of the servers until now, by part."""
-    return {_SERVERS[name]: sum(map(read_cpu_seconds, pids)) for name, pids in find_servers(settings).items()}
+    """Returns the CPU seconds of the servers until now, by part. The standing workers' are among the workers'."""
+    used = {_SERVERS[name]: sum(map(read_cpu_seconds, pids)) for name, pids in find_servers(settings).items()}
+    workers = map(find_process, (settings.home / "run").glob("worker*.json"))
+    used[WORKERS] = sum(read_cpu_seconds(process.pid) for process in workers if process is not None)
+    used[OTHERS] -= used[WORKERS]
+    return used
 
 
 class _LoadWatch:

@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from watchfloor.schema.settings.parse_setting import parse_size
+from watchfloor.schema.settings.parse_setting import AUTO, parse_size
 from watchfloor.schema.settings.settings import MIB, Settings
 
 from .checks import read_container_limit
@@ -26,6 +26,8 @@ SMALL: Mapping[str, str] = {
 _HEAP_SHARE, _MAPS_SHARE = 8, 48
 """The tablet servers' heaps take together this part of the machine's memory, and their maps that part."""
 _MOST_HEAP, _MOST_HEAP_PER_CORE, _MOST_MAPS = 16384 * MIB, 2048 * MIB, 512 * MIB
+_MEMORY_PER_WORKER = 4096 * MIB
+"""A machine with less of it for each standing worker keeps fewer: one with much to do fills a fifth of that."""
 _STEP = 64 * MIB
 _LARGE_HEAP = 1536 * MIB
 _USED_SHARE = 1.5
@@ -45,6 +47,24 @@ def choose_sizes(memory: int, cores: int, tservers: int) -> dict[str, str]:
     chosen = {"tserver_heap": heap, "tserver_maps": maps}
     least = {name: parse_size(size) for name, size in SMALL.items()}
     return {name: f"{max(chosen.get(name, 0) // _STEP * _STEP, least[name]) // MIB}m" for name in SMALL}
+
+
+def choose_standing_workers(settings: Settings, small: bool, memory: int, cores: int) -> int:
+    """Returns how many ingest workers a stack keeps ready: those of the settings, or by the machine's size.
+
+    ``memory`` and ``cores`` are the machine's, as for ``choose_sizes``.
+    """
+    if settings.standing_workers != AUTO:
+        return min(int(settings.standing_workers), settings.partitions)
+    return 0 if small else min(share_cores(cores), memory // _MEMORY_PER_WORKER, settings.partitions)
+
+
+def share_cores(cores: int) -> int:
+    """Returns how many workers are at work best on so many cores: one for two.
+
+    A worker parses and encodes in threads, and the store's servers need the rest.
+    """
+    return max(1, cores // 2)
 
 
 def choose_caches(heap: int) -> tuple[int, int]:

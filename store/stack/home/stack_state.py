@@ -26,7 +26,7 @@ class StackState:
     servers let nobody else in, ``initialised`` if Accumulo's instance exists, and ``prepared`` if its query user exists
     too. ``security`` and ``datanodes`` are its flavour's; ``principals`` is true if Accumulo's users are principals of
     Kerberos. ``small`` is true if the servers get as little memory as they can do with; else ``sizes`` are those that
-    were chosen by the machine's memory.
+    were chosen by the machine's memory. ``workers`` is the number of standing workers.
     """
 
     ports: dict[str, int] = field(default_factory=dict)
@@ -41,6 +41,7 @@ class StackState:
     datanodes: int = 0
     small: bool = False
     sizes: dict[str, str] = field(default_factory=dict)
+    workers: int = 0
 
     @property
     def flavour(self) -> Flavour:
@@ -57,6 +58,7 @@ class StackState:
             *tserver_names(self.tservers),
             "gc",
             "kafka",
+            *worker_names(self.workers),
         ]
 
 
@@ -111,3 +113,8 @@ def _list_more_ports(datanodes: int) -> list[str]:
 def tserver_names(count: int) -> list[str]:
     """Returns the names of ``count`` tablet servers: ``tserver1`` and so on."""
     return [f"tserver{n}" for n in range(1, count + 1)]
+
+
+def worker_names(count: int) -> list[str]:
+    """Returns the names of ``count`` standing workers: ``worker1`` and so on."""
+    return [f"worker{n}" for n in range(1, count + 1)]

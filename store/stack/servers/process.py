@@ -14,9 +14,9 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -43,7 +43,7 @@ class Server:
     """The command, folder and ports of one server.
 
     ``is_ready(port)`` returns within about a second whether the server answers. ``memory`` is the number of bytes that
-    it may use.
+    it may use. ``given`` is its standard input, and ``environment`` what it finds there beside this process's own.
     """
 
     name: str
@@ -52,6 +52,8 @@ class Server:
     ports: dict[str, int]
     is_ready: Callable[[int], bool]
     memory: int = 0
+    given: bytes = field(default=b"", repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def pid_file(self) -> Path:
@@ -115,11 +117,11 @@ def read_state(server: Server) -> ServerState:
     return "running" if server.is_ready(server.port) else "not answering"
 
 
-def start_server(server: Server, given: bytes = b"") -> None:
+def start_server(server: Server) -> None:
     """Starts the process in a session of its own, so that neither Ctrl-C nor a closed terminal reaches it.
 
-    ``given`` is its standard input. The process waits until its pid file is written. If this process dies before, the
-    server never runs: there is no server that no pid file names. Raises ``StackError``.
+    The process waits until its pid file is written. If this process dies before, the server never runs: there is no
+    server that no pid file names. Raises ``StackError``.
     """
     with open_private(server.out_file, "wb") as out:
         process = subprocess.Popen(
@@ -130,13 +132,14 @@ def start_server(server: Server, given: bytes = b"") -> None:
             cwd=server.home,
             start_new_session=True,
             umask=UMASK,
+            env={**server.environment, **os.environ},
         )
     assert process.stdin is not None
     try:
         started = ProcessIdentity.of_pid(process.pid).started
         write_private(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
         with process.stdin:
-            process.stdin.write(b"start\n" + given)
+            process.stdin.write(b"start\n" + server.given)
     except (psutil.Error, BrokenPipeError):
         raise StackError(f"{server.name} ended at once{read_log_tail(server)}") from None
     finally:
@@ -155,7 +158,8 @@ def await_ready(server: Server, deadline: float) -> None:
         if find_process(server.pid_file) is None:
             raise StackError(f"{server.name} ended while it started{read_log_tail(server)}")
         if time.monotonic() > deadline:
-            raise StackError(f"{server.name} does not answer on port {server.port}{read_log_tail(server)}")
+            where = f" on port {server.port}" if server.port else ""
+            raise StackError(f"{server.name} does not answer{where}{read_log_tail(server)}")
         time.sleep(_POLL)
 
 

@@ -21,6 +21,7 @@ from watchfloor.store.stack.security.kerberos import hdfs_keytab, hdfs_principal
 
 from .hdfs_servers import make_hdfs_servers
 from .process import Server, ask_port, is_listening
+from .standing_workers import make_standing_workers
 
 # Kafka's ApiVersions request, version 0, correlation 1, no client: the first request that a broker answers.
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
@@ -51,6 +52,7 @@ class StackServers:
     kdc: Server | None = None
     hdfs: tuple[Server, ...] = ()
     """The NameNode and the DataNodes."""
+    workers: tuple[Server, ...] = ()
 
     @property
     def accumulo(self) -> tuple[Server, ...]:
@@ -60,11 +62,12 @@ class StackServers:
     @property
     def all(self) -> tuple[Server, ...]:
         first = () if self.kdc is None else (self.kdc,)
-        return (*first, self.zookeeper, *self.hdfs, *self.accumulo, self.kafka)
+        return (*first, self.zookeeper, *self.hdfs, *self.accumulo, self.kafka, *self.workers)
 
 
 def make_servers(settings: Settings, state: StackState) -> StackServers:
     """Returns the servers that ``state`` names, ready to be started. Raises StackError if Java or jars are missing."""
+    workers = make_standing_workers(settings, state.workers)
     settings = apply_sizes(settings, state.sizes)
     flavour, conf = state.flavour, settings.conf_folder
     java = _java_command(settings)
@@ -117,6 +120,7 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
         if flavour.has_kdc
         else None,
         hdfs=make_hdfs_servers(settings, state),
+        workers=workers,
     )  # fmt: skip
 
 

@@ -17,7 +17,9 @@ def supervisor_process(settings: Settings) -> Server:
     """Returns the supervisor as a process of the stack. It listens on no port."""
     # Without -P Python would import modules from the folder in which the process starts.
     command = (sys.executable, "-P", "-m", _MODULE)
-    return Server(SUPERVISOR, command, settings.home, ports={}, is_ready=lambda port: True)
+    return Server(
+        SUPERVISOR, command, settings.home, ports={}, is_ready=lambda port: True, given=pickle.dumps(settings)
+    )
 
 
 def is_supervised(settings: Settings) -> bool:
@@ -31,7 +33,7 @@ def start_supervisor(settings: Settings) -> None:
     The caller holds the stack's lock.
     """
     stop_supervisor(settings)
-    start_server(supervisor_process(settings), pickle.dumps(settings))
+    start_server(supervisor_process(settings))
 
 
 def stop_supervisor(settings: Settings) -> None:

@@ -15,7 +15,14 @@ from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.home import checks, server_sizes
 from watchfloor.store.stack.home.home_folder import make_folders, make_secrets
-from watchfloor.store.stack.home.server_sizes import SMALL, apply_sizes, choose_caches, choose_sizes, measure_machine
+from watchfloor.store.stack.home.server_sizes import (
+    SMALL,
+    apply_sizes,
+    choose_caches,
+    choose_sizes,
+    choose_standing_workers,
+    measure_machine,
+)
 from watchfloor.store.stack.home.stack_state import grow_state
 from watchfloor.store.stack.servers.configuration import write_configuration
 from watchfloor.store.stack.servers.stack_servers import make_servers
@@ -57,6 +64,25 @@ def test_sizes_grow_with_memory_and_leave_most_of_it(tservers: int, cores: int) 
         small = tservers * (parse_size(SMALL["tserver_heap"]) + parse_size(SMALL["tserver_maps"]))
         assert servers <= max(small, memory * GIB // 4)
         before = sizes
+
+
+@pytest.mark.parametrize(
+    ("asked", "small", "memory", "cores", "workers"),
+    [
+        ("auto", False, 24, 2, 1),
+        ("auto", False, 24, 1, 1),
+        ("auto", False, 64, 8, 4),
+        ("auto", False, 8, 16, 2),
+        ("auto", False, 3, 2, 0),
+        ("auto", False, 1024, 128, 16),
+        ("auto", True, 64, 8, 0),
+        ("0", False, 64, 8, 0),
+        ("3", True, 4, 2, 3),
+        ("200", False, 64, 8, 16),
+    ],
+)
+def test_standing_workers_by_the_machine(asked: str, small: bool, memory: int, cores: int, workers: int) -> None:
+    assert choose_standing_workers(Settings(standing_workers=asked), small, memory * GIB, cores) == workers
 
 
 @pytest.mark.parametrize("heap", [256 << 20, 768 << 20, GIB, 3 * GIB, 16 * GIB])
