@@ -25,6 +25,7 @@ from watchfloor.api.rest.base.route import JSON, Call, RequiredRole, Route, find
 from watchfloor.api.rest.base.stream import TOKEN_ENDED
 from watchfloor.api.rest.base.validate import RequestValidator
 from watchfloor.api.rest.local.command import ANSWERING_ROOMS, make_command_route
+from watchfloor.api.rest.warming.questions import PATHS
 from watchfloor.schema.files.code_state import CodeState
 from watchfloor.schema.settings.settings import Settings
 
@@ -48,7 +49,7 @@ def create_app(
 
 def make_app(context: RestContext) -> Flask:
     """Returns the application of the web page and of all routes in ``routes/``, for clients with tokens."""
-    app = _make_flask()
+    app = _make_flask(context)
     roles: dict[str, RequiredRole | None] = dict.fromkeys(add_page(app))
     app.before_request(partial(_authorize_request, context, roles))
     _add_routes(app, context, routes := find_routes())
@@ -58,17 +59,26 @@ def make_app(context: RestContext) -> Flask:
 
 def make_command_app(context: RestContext, settings: Settings) -> Flask:
     """Returns the application that answers commands of the user that the service runs as, without any token."""
-    app = _make_flask()
+    app = _make_flask(context)
     app.before_request(_allow_local)
     _add_routes(app, context, [make_command_route(settings, CodeState(ANSWERING_ROOMS))])
     return app
 
 
-def _make_flask() -> Flask:
+def make_warm_up_app(services: QueryServices, tokens: KnownTokens, limits: RestLimits) -> Flask:
+    """Returns the application that answers questions of the service itself, which are neither logged nor counted."""
+    context = RestContext(services, tokens, limits)
+    app = _make_flask(context)
+    app.before_request(_allow_local)
+    _add_routes(app, context, [route for route in find_routes() if route.path in PATHS])
+    return app
+
+
+def _make_flask(context: RestContext) -> Flask:
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
     app.url_map.merge_slashes = False  # else a path with two of them is answered by a redirect, in HTML
-    app.before_request(_note_begin)
+    app.before_request(partial(_note_begin, context))
     return app
 
 
@@ -90,8 +100,8 @@ def _allow_local() -> None:
     g.access = LOCAL_ACCESS
 
 
-def _note_begin() -> None:
-    g.began = time.monotonic()
+def _note_begin(context: RestContext) -> None:
+    g.began = context.asked_at = time.monotonic()
 
 
 def _count_answer(context: RestContext, response: Response) -> Response:

@@ -18,19 +18,19 @@ from typing import Any
 
 from watchfloor.api.rest.base.context import RestContext
 from watchfloor.api.rest.base.limits import RestLimits
+from watchfloor.api.rest.warming.warm_up import WarmUp
 from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE, TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.schema.errors import OperatorError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.visibility.grant import EVERYTHING
+from watchfloor.store.bridge.jvm import start_jvm
 
-from .app import make_app, make_command_app
+from .app import make_app, make_command_app, make_warm_up_app
 from .connections import close_server, guard_connections, make_server
 from .local_server import listen_locally
 from .store_services import StoreServices
 from .tls import TlsFiles, use_tls
-from .warm_up import warm_up
 
 GRACE_SECONDS = 5
 log = logging.getLogger(__name__)
@@ -39,19 +39,21 @@ log = logging.getLogger(__name__)
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Runs the REST service until it is told to stop. ``say`` is called with lines for people."""
     tokens = open_tokens(settings.secret_folder, say)
-    services = StoreServices(settings)
+    services, limits, stopping = StoreServices(settings), RestLimits.from_settings(settings), threading.Event()
     try:
+        warm_up = WarmUp(make_warm_up_app(services, tokens, limits), services)
         try:
-            warm_up(services.open_service(EVERYTHING), services.read_sources(EVERYTHING))
+            start_jvm(settings.jars, settings.jvm_heap, is_lasting=True)
+            warm_up.run()
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
-        stopping = threading.Event()
-        context = RestContext(services, tokens, RestLimits.from_settings(settings), settings, stopping)
+        context = RestContext(services, tokens, limits, settings, stopping)
         app, commands = make_app(context), make_command_app(context, settings)
         # Python collects its garbage whenever Java has. What was made until now stays, so it is left out from now on.
         gc.collect()
         gc.freeze()
-        run_server(app, settings, say, stopping, commands)
+        with warm_up.go_on(context.is_at_rest, stopping):
+            run_server(app, settings, say, stopping, commands)
     finally:
         services.close()
 

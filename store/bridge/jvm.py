@@ -47,6 +47,9 @@ _OPTIONS = (
     ZSTD_OPTION,
 )
 
+# A service runs the same code again soon, and its clients wait for it: code is compiled after a tenth of the calls.
+_LASTING = ("-XX:CompileThresholdScaling=0.1",)
+
 _lock = threading.Lock()
 _owner: int | None = None
 
@@ -59,12 +62,14 @@ def _find_jvm_library(home: Path) -> Path:
     raise StoreError(f"no lib/server/libjvm in {show_path(home)}: it is not a whole Java installation")
 
 
-def start_jvm(jars: Path, heap: str = "256m") -> None:
+def start_jvm(jars: Path, heap: str = "256m", is_lasting: bool = False) -> None:
     """Starts the JVM if it does not run yet; later calls change nothing, whatever their arguments.
 
-    ``jars`` is the folder that the Maven module has filled, and ``heap`` the value of the JVM's option ``-Xmx``. Raises
-    ``StackError`` if there is no Java 17 or 21, ``StoreError`` if the JVM does not start, and ``InternalError`` in a
-    process that was forked from one with a JVM.
+    ``jars`` is the folder that the Maven module has filled, and ``heap`` the value of the JVM's option ``-Xmx``. With
+    ``is_lasting`` code is compiled sooner, which pays where the process answers many requests.
+
+    Raises ``StackError`` if there is no Java 17 or 21, ``StoreError`` if the JVM does not start, and ``InternalError``
+    in a process that was forked from one with a JVM.
     """
     global _owner
     with _lock:
@@ -80,6 +85,7 @@ def start_jvm(jars: Path, heap: str = "256m") -> None:
             jpype.startJVM(
                 str(_find_jvm_library(java)),
                 *_OPTIONS,
+                *(_LASTING if is_lasting else ()),
                 *archive_options(archive),
                 f"-Xmx{heap}",
                 classpath=client_class_path(jars),

@@ -135,6 +135,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "api/rest/routes/operations",
         "api/rest/routes/queries",
         "api/rest/routes",
+        "api/rest/warming",
         "api/rest/local",
         "api/rest",
         "api/cli/sigma",

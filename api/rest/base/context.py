@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -31,6 +32,7 @@ from .limits import RestLimits
 from .query_queue import QueryQueue, SlotState
 from .stream import ClientWatcher
 
+REST_SECONDS = 0.5
 Bounded = TypeVar("Bounded", QueryRequest, StatsQuery)
 
 
@@ -118,6 +120,13 @@ class RestContext:
         self.log = QueryLog(None if settings is None else settings.home)
         state = StateCollector(self.count_slots, self.health.count_sources, lambda: tokens.damage, self.count_restarts)
         self.metrics = ServiceMetrics(state)
+        self.asked_at = 0.0
+        """When the last request came, by ``time.monotonic``."""
+
+    def is_at_rest(self) -> bool:
+        """Returns whether no query runs, and no request has come for ``REST_SECONDS``."""
+        is_used = time.monotonic() - self.asked_at < REST_SECONDS
+        return not (is_used or self.queries.count_slots(SlotState.RUNNING))
 
     @property
     def is_stopping(self) -> bool:
