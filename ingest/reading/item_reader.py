@@ -71,8 +71,8 @@ class ReadTask:
 
     Events and counts go to ``event_sink``, or to ``sink`` if that is None; quarantined lines always go to ``sink``.
     ``begun``: an earlier attempt may have written a part of the item, or all of it. ``confirm`` raises if another
-    worker has taken the item over. ``on_read`` is called when all is parsed and handed to the sinks, but not yet
-    durable.
+    worker has taken the item over. ``on_read`` is called, in another thread, when all lines are parsed; the last of
+    them are still to be encoded and written then.
     """
 
     store: Store
@@ -170,7 +170,6 @@ class ItemReader:
                 report()
                 for writer in chunk.ended if task.begun else ():
                     writer.replace_earlier(task.store, SweepGuard(report, task.confirm))
-        task.on_read()
         lines.finish()
         with count_flush_seconds():
             task.events_to.flush()
@@ -201,7 +200,8 @@ class ItemReader:
             return _ParsedLines(max(chunk.offset + len(data), item.start), chunk.rejected, parsed)
 
         threads = self._ordered if parser.ordered else self._parallel
-        return map_in_order(parse, _read_item_chunks(task.store.settings, item, file), threads, _PARSED_AHEAD)
+        yield from map_in_order(parse, _read_item_chunks(task.store.settings, item, file), threads, _PARSED_AHEAD)
+        task.on_read()
 
 
 @dataclass(frozen=True)

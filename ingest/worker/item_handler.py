@@ -59,7 +59,9 @@ class _Attempts:
 
 
 class ItemHandler:
-    """Handles items in one session. ``on_read`` is called when an item is read and not yet durable."""
+    """Handles items in one session. ``on_read`` is called when all lines of an item are parsed, some time before
+    it is durable.
+    """
 
     def __init__(
         self,

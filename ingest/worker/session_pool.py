@@ -1,6 +1,6 @@
 """Runs work in the sessions of a worker.
 
-One item is read at a time, but the next may be read while the one before is made durable.
+The lines of one item are read at a time, but those of the next may be while the one before is encoded and made durable.
 """
 
 from __future__ import annotations

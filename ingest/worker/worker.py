@@ -3,8 +3,7 @@
     queue ─▶ the ledger says whose the item is (claim.py) ─▶ parse, write, quarantine (item_reader.py)
         ─▶ ledger ─▶ commit
 
-The next item is read while what was read of the one before is made durable (session_pool.py): while servers acknowledge
-it, or in bulk mode while its files are imported.
+The next item is read while the end of the one before is encoded, written and made durable (session_pool.py).
 
 Started by ``pool.py`` as ``python -m watchfloor.ingest.worker`` with its settings on standard input, which
 stays open: when the pool dies the input ends, and the worker stops too.
