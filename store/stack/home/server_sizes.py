@@ -23,7 +23,7 @@ SMALL: Mapping[str, str] = {
     "kafka_heap": "384m",
 }
 """Sizes by the names of their settings, with which a stack holds some millions of events."""
-_HEAP_SHARE, _MAPS_SHARE = 8, 48
+_HEAP_SHARE, _MAPS_SHARE = 6, 48
 """The tablet servers' heaps take together this part of the machine's memory, and their maps that part."""
 _MOST_HEAP, _MOST_HEAP_PER_CORE, _MOST_MAPS = 16384 * MIB, 2048 * MIB, 512 * MIB
 _MEMORY_PER_WORKER = 4096 * MIB

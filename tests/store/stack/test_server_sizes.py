@@ -35,12 +35,12 @@ GIB = 1 << 30
     [
         (1, 2, 1, "768m", "256m"),
         (4, 2, 1, "768m", "256m"),
-        (8, 2, 1, "1024m", "256m"),
-        (16, 4, 1, "2048m", "320m"),
-        (24, 2, 1, "3072m", "512m"),
-        (24, 2, 2, "1536m", "256m"),
+        (8, 2, 1, "1344m", "256m"),
+        (16, 4, 1, "2688m", "320m"),
+        (24, 2, 1, "4096m", "512m"),
+        (24, 2, 2, "2048m", "256m"),
         (64, 2, 1, "4096m", "512m"),
-        (64, 16, 1, "8192m", "512m"),
+        (64, 16, 1, "10880m", "512m"),
         (1024, 64, 1, "16384m", "512m"),
         (1024, 64, 8, "16384m", "512m"),
     ],
@@ -128,8 +128,8 @@ def test_servers_get_their_sizes(tmp_path: Path) -> None:
     write_configuration(settings, state, native=tmp_path)
     lines = dict(line.split("=", 1) for line in (tmp_path / "conf/accumulo.properties").read_text().splitlines())
     assert int(lines["tserver.memory.maps.max"]) == 512 << 20
-    assert int(lines["tserver.cache.data.size"]) == 3 * GIB * 2 // 5
+    assert int(lines["tserver.cache.data.size"]) == 4 * GIB * 2 // 5
     assert int(lines["tserver.scan.executors.default.threads"]) >= 2 * server_sizes.count_cores()
     (tserver,) = make_servers(settings, state).tservers
-    assert {"-Xmx3072m", "-Xms3072m"} <= set(tserver.command)
-    assert tserver.memory in (3 * GIB, 3 * GIB + (512 << 20))
+    assert {"-Xmx4096m", "-Xms4096m"} <= set(tserver.command)
+    assert tserver.memory in (4 * GIB, 4 * GIB + (512 << 20))
