@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from ingest_support import wait_for
 
 from watchfloor.ingest.intake import load as load_module
 from watchfloor.ingest.intake.load_result import FileResult, LoadProgress, LoadResult
@@ -211,7 +212,8 @@ def test_a_load_whose_worker_is_lost_goes_on_with_another(
         # As if the worker had been killed.
         load._asked._lines.close()
         (progress,) = steps
-    assert progress.events == LOADING.events and not own.asked and len(made_up.asked) == 2
+        wait_for(lambda: len(made_up.asked) == 2)  # the first one may begin only now
+    assert progress.events == LOADING.events and not own.asked
     assert any("the stack's worker was lost" in message for message in caplog.messages)
 
 
