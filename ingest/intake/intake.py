@@ -11,7 +11,7 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, cut_by, cut_like, items_of, scan_file
@@ -28,7 +28,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
-from .logs_in_file import LogsInFile, sniff_logs, sniff_logs_at
+from .logs_in_file import sniff_logs
 
 LONG_ITEM = 4
 """The length of the longest items, as a multiple of ``item_bytes``."""
@@ -97,19 +97,6 @@ class Intake:
     def known_sources(self) -> Mapping[str, Source]:
         """Returns all sources of the catalog, by name."""
         return self._store.catalog.read_sources()
-
-    def sniff_logs(self, path: str, feed: str | None) -> LogsInFile:
-        """Returns how the logs in a file are to be read, without queueing it."""
-        return sniff_logs_at(path, feed, self.known_sources())
-
-    def register_sources(self, files: Iterable[SniffResult]) -> None:
-        """Registers the sources of many files that the catalog lacks, all at once.
-
-        Fields that a file adds to a known source are registered when the file is offered.
-        """
-        known = self.known_sources()
-        first = {source.name: source for found in reversed(list(files)) for source in found.sources}
-        self._store.catalog.register_all(source for name, source in first.items() if name not in known)
 
     def offer_file(
         self, path: str, feed: str | None, *, again: bool = False, waiting: Callable[[], Waiting] | None = None

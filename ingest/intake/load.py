@@ -9,7 +9,7 @@ Iterate over a ``Load`` for its progress; ``result`` is there afterwards.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -31,11 +31,13 @@ from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.hadoop_files import prepare_hadoop
 from watchfloor.store.runtime.disk_space import read_disk_space
+from watchfloor.store.store import Store
 
 from .intake import Intake, Offer
 from .ledger_watcher import LedgerWatcher
 from .load_result import LoadProgress, LoadResult, file_results
 from .log_paths import expand_paths, refuse_files, sum_sizes
+from .logs_in_file import sniff_logs_at
 from .requeue import requeue_lost_items
 
 _TICK_SECONDS = 0.3
@@ -102,13 +104,13 @@ class Load:
             store = start.await_store()
             ledger = Ledger(store)
             stack.callback(ledger.close)
-            producer = connected()
-            intake = Intake(store, ledger, producer, scan_ahead=scan_ahead, settings=self._settings)
-            sniffed = self._sniff_files(intake)
+            sniffed = self._sniff_files(store)
             total = sum_sizes(list(sniffed))
             offers: list[Offer] = []
             yield self._make_progress("queueing", offers, {}, total)
-            intake.register_sources(chain.from_iterable(sniffed.values()))
+            _register_sources(store, chain.from_iterable(sniffed.values()))
+            producer = connected()
+            intake = Intake(store, ledger, producer, scan_ahead=scan_ahead, settings=self._settings)
 
             @cache
             def waiting() -> Waiting:
@@ -146,13 +148,13 @@ class Load:
             self._result = LoadResult(file_results(offers, watcher.rows), seconds, tuple(self._unread))
             yield self._make_progress("done", offers, watcher.rows, total)
 
-    def _sniff_files(self, intake: Intake) -> dict[str, list[SniffResult]]:
+    def _sniff_files(self, store: Store) -> dict[str, list[SniffResult]]:
         """Looks at every file before any is queued, and returns the logs in those whose kind is known, by path."""
         sniffed: dict[str, list[SniffResult]] = {}
         left_out: list[str] = []
         for path in self._paths:
             try:
-                found = intake.sniff_logs(path, self._feed)
+                found = sniff_logs_at(path, self._feed, store.catalog.read_sources())
                 sniffed[path] = list(found.logs.values())
                 left_out += found.left_out
             except InputFileError as error:
@@ -184,6 +186,16 @@ class Load:
             time.monotonic() - self._began,
             problem,
         )
+
+
+def _register_sources(store: Store, files: Iterable[SniffResult]) -> None:
+    """Registers the sources of many files that the catalog lacks, all at once.
+
+    Fields that a file adds to a known source are registered when the file is offered.
+    """
+    known = store.catalog.read_sources()
+    first = {source.name: source for found in reversed(list(files)) for source in found.sources}
+    store.catalog.register_all(source for name, source in first.items() if name not in known)
 
 
 @contextmanager

@@ -177,7 +177,8 @@ def test_files_of_unknown_kinds_are_skipped_and_copies_do_not_count(store_settin
 
 
 def test_servers_that_are_down_are_named(store_settings: Settings, tmp_path: Path) -> None:
-    file = log_file(tmp_path / "a.log", 10)
+    file = tmp_path / "a.log"
+    file.write_text('192.0.2.1 - - [10/Oct/2023:13:55:36 +0000] "GET / HTTP/1.1" 200 2326\n')
     began = time.monotonic()
     with pytest.raises(QueueError, match=r"127\.0\.0\.1:1.*watchfloor up"):
         list(Load(replace(own(store_settings, "away"), kafka_bootstrap="127.0.0.1:1"), [file], "web.access"))
