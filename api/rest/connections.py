@@ -125,6 +125,7 @@ class _WakingServer:
 
     def pull_trigger(self) -> None:
         if self._connection.writable() or not self._connection.is_awaited:
+            self._connection.note_change()
             self._server.pull_trigger()
 
 
@@ -160,6 +161,10 @@ class ClientConnection(HTTPChannel):
     def is_awaited(self) -> bool:
         """True while the loop waits for the client's next request, and would be woken by it."""
         return bool(self._map.is_awaited(self._fileno))
+
+    def note_change(self) -> None:
+        """Tells the loop that another thread has changed what this connection waits for."""
+        self._map.note_change(self._fileno)
 
     @property
     def is_busy(self) -> bool:

@@ -2,13 +2,14 @@
 
 waitress asks each connection in each round what it waits for. ``WatchedConnections`` takes the place of its mapping
 from file descriptors to connections, so it knows when one opens and closes, and asks again only those that may have
-changed: where something happened, and where a request is answered by another thread.
+changed: where something happened, and where the thread that answers a request says so.
 """
 
 from __future__ import annotations
 
 import select
 import time
+from collections import deque
 from typing import Any
 
 from waitress import wasyncore
@@ -29,6 +30,7 @@ class WatchedConnections(dict[int, Any]):
         self._epoll = select.epoll()
         self._waits_for: dict[int, int] = {}
         self._unsettled: set[int] = set()
+        self._changed: deque[int] = deque()
         self._next_sweep = 0.0
 
     def __setitem__(self, number: int, connection: Any) -> None:
@@ -47,16 +49,24 @@ class WatchedConnections(dict[int, Any]):
         """Returns whether the loop waits for nothing but bytes of a connection. Any thread may call it."""
         return self._waits_for.get(number) == READ
 
+    def note_change(self, number: int) -> None:
+        """Has a connection asked what it waits for in the next round. Any thread may call it."""
+        self._changed.append(number)
+
     def handle_events(self, timeout: float) -> None:
         """Waits at most ``timeout`` seconds for events, and lets each connection handle its own."""
         now = time.monotonic()
         if now >= self._next_sweep:
             self._next_sweep = now + SWEEP_SECONDS
             self._unsettled.update(self)
+        while self._changed:
+            self._unsettled.add(self._changed.popleft())
         for number in list(self._unsettled):
             # An earlier one of this round may have closed a connection.
             if (connection := self.get(number)) is not None:
                 self._update_interest(number, connection)
+            else:
+                self._unsettled.discard(number)
         for number, events in self._epoll.poll(min(timeout, SWEEP_SECONDS)):
             if (connection := self.get(number)) is not None:
                 self._unsettled.add(number)
@@ -70,8 +80,7 @@ class WatchedConnections(dict[int, Any]):
         if wanted != self._waits_for[number]:
             self._epoll.modify(number, wanted)
             self._waits_for[number] = wanted
-        # Other threads change a connection only while it has requests; it waits for more than reading then, or soon.
-        if wanted == READ and not connection.accepting and not getattr(connection, "requests", None):
+        if wanted == READ and not connection.accepting:
             self._unsettled.discard(number)
 
 

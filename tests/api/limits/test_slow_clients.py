@@ -10,6 +10,7 @@ import json
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -208,6 +209,34 @@ def test_idle_connections_are_not_asked_what_they_wait_for(port: int, monkeypatc
         assert [ask(port).status for _ in range(50)] == [200] * 50
         sweeps = 2 + (time.monotonic() - began) / event_loop.SWEEP_SECONDS
         assert asked < 2000 * sweeps + 50 * 40, "a walk over all of them in each round would ask 200,000 times"
+
+
+def test_connections_whose_requests_run_are_not_asked_what_they_wait_for(
+    port: int, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[connections.ClientConnection] = []
+
+    def is_readable(connection: connections.ClientConnection) -> bool:
+        asked.append(connection)
+        return bool(HTTPChannel.readable(connection))
+
+    service.batches = [events(0, 1), threading.Event()]
+    streams, health = [ask(port) for _ in range(2)], http.client.HTTPConnection("127.0.0.1", port)
+    try:
+        assert all(b'"path":"/0"' in stream.readline() for stream in streams)
+        time.sleep(0.2)  # the loop has heard of what was sent
+        monkeypatch.setattr(connections.ClientConnection, "readable", is_readable, raising=False)
+        began = time.monotonic()
+        for _ in range(50):
+            health.request("GET", "/healthz")
+            assert health.getresponse().read()
+        own = health.sock.getsockname()[1]
+        running = Counter(connection for connection in asked if connection.requests and connection.addr[1] != own)
+        assert max(running.values(), default=0) <= 5 + (time.monotonic() - began) / event_loop.SWEEP_SECONDS
+    finally:
+        health.close()
+        for stream in streams:
+            stream.close()
 
 
 def test_a_request_whose_client_leaves_the_queue_is_never_run(port: int, service: FakeService) -> None:
