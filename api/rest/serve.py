@@ -43,7 +43,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     try:
         warm_up = WarmUp(make_warm_up_app(services, tokens, limits), services)
         try:
-            start_jvm(settings.jars, settings.jvm_heap, "service")
+            start_jvm(settings.jars, settings.jvm_heap, is_lasting=True)
             warm_up.run()
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")

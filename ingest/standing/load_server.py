@@ -50,8 +50,6 @@ class LoadServer:
         self._code = CodeState(_ROOMS)
         self._open = ExitStack()
         self._free = threading.Semaphore(_MOST_LOADS)
-        self.asked = threading.Event()
-        """Set once a command has asked for a load, or the server is closed."""
 
     def open(self) -> None:
         """Begins to answer, and so says that the worker is ready."""
@@ -66,7 +64,6 @@ class LoadServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.asked.set()
         self._open.close()
 
     def _accept(self, listening: socket.socket) -> None:
@@ -86,7 +83,6 @@ class LoadServer:
         connection.settimeout(_SEND_SECONDS)
         with suppress(OSError), connection, connection.makefile("rb") as lines:
             if request := _read_request(lines):
-                self.asked.set()
                 if reason := self._find_obstacle(request):
                     connection.sendall(encode_message("refused", reason))
                 elif not self._free.acquire(blocking=False):

@@ -70,11 +70,6 @@ def create_instance_tables(connection: Connection, readers: Sequence[str]) -> No
         call_for_each(missing, lambda table: _create_table(connection, table, splits.get(table, ()), _PROPERTIES))
 
 
-def create_table(connection: Connection, name: str) -> None:
-    """Creates a table with one tablet unless it exists."""
-    _create_table(connection, name, (), _PROPERTIES)
-
-
 def list_tables(connection: Connection) -> list[str]:
     """Returns the names of all tables of the instance."""
     return [str(name) for name in connection.client.tableOperations().list()]

@@ -11,10 +11,9 @@ import atexit
 import gc
 import os
 import threading
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import jpype
 import jpype.config
@@ -35,6 +34,8 @@ _OPTIONS = (
     "-XX:+UseSerialGC",
     # JPype asks for a full collection when the process has grown since Python's last one; a worker's always has.
     "-XX:+DisableExplicitGC",
+    # The second compiler costs queries and workers more than it gains: long loops run on the servers and in Python.
+    "-XX:TieredStopAtLevel=1",
     # The writer of sorted files compares keys by ``byteAt``, which the first compiler does not inline by itself.
     "-XX:CompileCommand=quiet",
     "-XX:CompileCommand=inline,org.apache.accumulo.core.data.ArrayByteSequence::byteAt",
@@ -46,17 +47,9 @@ _OPTIONS = (
     ZSTD_OPTION,
 )
 
-Life = Literal["command", "service", "standing"]
-"""What a process is: a command or the worker of a load, which end soon; a service, which answers many requests; or a
-standing worker, which has code compiled before anyone waits for it."""
-_ONE_COMPILER = "-XX:TieredStopAtLevel=1"
-_COMPILERS: Mapping[Life, tuple[str, ...]] = {
-    # The second compiler costs queries, and workers that end soon, more than it gains.
-    "command": (_ONE_COMPILER,),
-    # The same code runs again soon, and clients wait for it: code is compiled after a tenth of the calls.
-    "service": (_ONE_COMPILER, "-XX:CompileThresholdScaling=0.1"),
-    "standing": (),
-}
+# A service runs the same code again soon, and its clients wait for it: code is compiled after a tenth of the calls.
+_LASTING = ("-XX:CompileThresholdScaling=0.1",)
+
 _lock = threading.Lock()
 _owner: int | None = None
 
@@ -69,11 +62,11 @@ def _find_jvm_library(home: Path) -> Path:
     raise StoreError(f"no lib/server/libjvm in {show_path(home)}: it is not a whole Java installation")
 
 
-def start_jvm(jars: Path, heap: str = "256m", life: Life = "command") -> None:
+def start_jvm(jars: Path, heap: str = "256m", is_lasting: bool = False) -> None:
     """Starts the JVM if it does not run yet; later calls change nothing, whatever their arguments.
 
-    ``jars`` is the folder that the Maven module has filled, and ``heap`` the value of the JVM's option ``-Xmx``. The
-    compilers follow from ``life``.
+    ``jars`` is the folder that the Maven module has filled, and ``heap`` the value of the JVM's option ``-Xmx``. With
+    ``is_lasting`` code is compiled sooner, which pays where the process answers many requests.
 
     Raises ``StackError`` if there is no Java 17 or 21, ``StoreError`` if the JVM does not start, and ``InternalError``
     in a process that was forked from one with a JVM.
@@ -92,7 +85,7 @@ def start_jvm(jars: Path, heap: str = "256m", life: Life = "command") -> None:
             jpype.startJVM(
                 str(_find_jvm_library(java)),
                 *_OPTIONS,
-                *_COMPILERS[life],
+                *(_LASTING if is_lasting else ()),
                 *archive_options(archive),
                 f"-Xmx{heap}",
                 classpath=client_class_path(jars),
