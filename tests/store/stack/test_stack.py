@@ -111,7 +111,7 @@ def test_secrets_are_private_and_not_in_any_command_line(running: Settings) -> N
 def test_sizes_follow_the_machine_and_stay_while_servers_run(
     running: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unset, heaps = replace(running, tserver_heap=""), list[str]()
+    unset, heaps = replace(running, tserver_heap="", standing_workers="0"), list[str]()
 
     def start(memory: int, small: bool | None = None) -> str:
         """Starts the stack on a machine with so much memory and returns the heap of the tablet server."""
@@ -127,10 +127,10 @@ def test_sizes_follow_the_machine_and_stay_while_servers_run(
         heaps.append(read_heap(servers.tservers[0].command))
 
     stop_stack(unset)
-    assert start(7 << 30, small=False) == "896m"
-    assert start(32 << 30) == "896m"
+    assert start(7 << 30, small=False) == "1152m"
+    assert start(32 << 30) == "1152m"
     found = read_status(unset)
-    assert found.sizes["tserver_heap"] == "896m" and found.sizes["tserver_maps"] == "64m" and not found.small
+    assert found.sizes["tserver_heap"] == "1152m" and found.sizes["tserver_maps"] == "64m" and not found.small
     stop_stack(unset)
     # With what a tablet server would be started is enough from here on.
     monkeypatch.setattr(stack, "start_servers", note_heap)
