@@ -4,7 +4,6 @@ import java.util.Arrays;
 import java.util.Map.Entry;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import org.apache.accumulo.core.client.Scanner;
 import org.apache.accumulo.core.client.ScannerBase;
 import org.apache.accumulo.core.data.Key;
@@ -31,13 +30,6 @@ final class Feed {
   }
 
   private static final int CAPACITY = 8192;
-
-  /**
-   * The time after closing in which a Scanner's thread is not interrupted. By then the server has answered (after a
-   * second at most, with or without a hit), and the thread ends by itself. A thread that is interrupted in a request
-   * would lose the ID of its session, which would stay open on the server until it has been idle for too long.
-   */
-  private static final long PEACE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final ReadAheadMemory memory;
   private final long maxBytes;
@@ -313,7 +305,7 @@ final class Feed {
   /** Stops the reader and the servers' work. May be called from any thread. */
   void close() {
     ScannerBase open;
-    long wait;
+    boolean endsByItself;
     synchronized (this) {
       giveBack();
       // The reader's thread may hold this feed for as long as a server takes to answer.
@@ -328,10 +320,10 @@ final class Feed {
       open = scanner;
       // A BatchScanner sends its requests from other threads, so this one can be interrupted at once. A thread between
       // two scanners waits here, or finds this closed before it reads.
-      wait = open == null || open instanceof Scanner ? PEACE_NANOS : 0;
+      endsByItself = open == null || open instanceof Scanner;
       notifyAll();
     }
-    if (wait == 0) {
+    if (!endsByItself) {
       // Cancels before closing: a BatchScanner's iterator that finds its scanner closed logs that as an error.
       thread.cancel(true);
     }
@@ -342,8 +334,8 @@ final class Feed {
         // The client was closed meanwhile by another thread, and its scans with it.
       }
     }
-    if (wait > 0) {
-      Threads.LATER.schedule(() -> thread.cancel(true), wait, TimeUnit.NANOSECONDS);
+    if (endsByItself) {
+      Scans.interruptLater(thread);
     }
   }
 }

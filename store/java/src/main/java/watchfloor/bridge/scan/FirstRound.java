@@ -29,9 +29,7 @@ final class FirstRound {
 
   private final List<Range> ranges;
   private final Future<?> thread;
-  /** Guarded by this, as is {@link #closed}. */
-  private ScannerBase scanner;
-  private boolean closed;
+  private volatile boolean closed;
 
   /** Starts to read, in a thread of its own, which calls {@code taker}, or {@code feeds} with what went wrong. */
   FirstRound(List<Range> ranges, Opener opener, Taker taker, List<Feed> feeds) {
@@ -50,11 +48,8 @@ final class FirstRound {
   private List<Entry<Key, Value>> read(Opener opener) throws Exception {
     List<Entry<Key, Value>> first = new ArrayList<>(Collections.nCopies(ranges.size(), null));
     try (ScannerBase source = opener.open()) {
-      synchronized (this) {
-        if (closed) {
-          throw new CancellationException("closed");
-        }
-        scanner = source;
+      if (closed) {
+        throw new CancellationException("closed");
       }
       for (Entry<Key, Value> answer : source) {
         for (int i = 0; i < ranges.size(); i++) {
@@ -66,28 +61,17 @@ final class FirstRound {
         }
       }
       return first;
-    } finally {
-      synchronized (this) {
-        scanner = null;
-      }
     }
   }
 
-  /** Stops the servers' work, if it is not done. May be called from any thread and repeatedly. */
+  /**
+   * Wants no answers any more. May be called from any thread and repeatedly. The requests that are on their way are
+   * waited for, so that their sessions are closed: a server goes on with what it was asked for in any case.
+   */
   void close() {
-    ScannerBase open;
-    synchronized (this) {
-      closed = true;
-      open = scanner;
-    }
-    if (open != null) {
-      // Cancels before closing: a BatchScanner's iterator that finds its scanner closed logs that as an error.
-      thread.cancel(true);
-      try {
-        open.close();
-      } catch (IllegalStateException e) {
-        // The client was closed meanwhile by another thread, and its scans with it.
-      }
+    closed = true;
+    if (!thread.isDone()) {
+      Scans.interruptLater(thread);
     }
   }
 }
