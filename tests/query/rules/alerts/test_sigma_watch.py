@@ -126,8 +126,8 @@ def test_each_match_is_told_once_whatever_ends_the_watch(store_settings: Setting
             wait_until(lambda: {"n0", "n1", "n2"} <= set(names_of(read_alerts(settings))), tmp_path)
             wait_until(lambda: {"n0", "n1", "n2"} <= set(names_of(receiver.taken)), tmp_path)
             # Killed between the record of alerts and their way into the store.
-            load(queue, write_log(tmp_path / "second.log", 10, [4.0, 4.0, 4.0], "10.77.0.3"))
             told = (tmp_path / "said.txt").read_text().count("new alert")
+            load(queue, write_log(tmp_path / "second.log", 10, [4.0, 4.0, 4.0], "10.77.0.3"))
             wait_until(says(tmp_path, "new alert", told + 1), tmp_path)
             process.send_signal(signal.SIGKILL)
             process.wait()
