@@ -128,6 +128,16 @@ def test_an_answer_that_is_not_whole_is_an_error(
     monkeypatch.setattr(Service, "answer", answer)
     with closing(PageClient(service, PROXY)) as client, pytest.raises(StackError, match=r"^q: the"):
         client.ask_question(EngineQuestion("q", QuestionKind.NEWEST), False)
+    loop = PageLoop(service, PROXY, [EngineQuestion("q", QuestionKind.NEWEST)], clients=2, processes={})
+    with pytest.raises(StackError, match="the REST service answered"):
+        loop.run(1, 1)
+
+
+def test_a_refusal_ends_the_loop(service: RestAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Service, "do_POST", lambda self: self.send_error(429))
+    loop = PageLoop(service, PROXY, [EngineQuestion("q", QuestionKind.NEWEST)], clients=2, processes={})
+    with pytest.raises(StackError, match=r"the REST service answered .*429"):
+        loop.run(1, 1)
 
 
 def test_many_clients_draw_from_all_questions(service: RestAddress, monkeypatch: pytest.MonkeyPatch) -> None:
