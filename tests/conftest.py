@@ -47,6 +47,7 @@ APART = (
     "test_cut_masters",
     "test_lost_peers",
     "test_standing_lost",
+    "test_calibration",
 )
 # Files that ask the same sources: one process of a run takes them one after the other, and writes those once.
 ORACLES = (

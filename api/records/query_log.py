@@ -19,9 +19,8 @@ from watchfloor.schema.files.paths import describe_error, show_path
 from watchfloor.schema.text import shorten
 from watchfloor.schema.times import format_micros
 from watchfloor.store.runtime.private_files import make_private_folder, open_private
+from watchfloor.store.stack.home.home_folder import QUERY_LOG
 
-FILE = Path("logs") / "queries.jsonl"
-"""The file's place in the stack's folder."""
 MOST_BYTES = 64 << 20
 """Bytes of the file at which it is renamed to ``queries.jsonl.1``, in the place of the one before."""
 MOST_ASKED = 4096
@@ -35,7 +34,7 @@ class QueryLog:
 
     def __init__(self, home: Path | None) -> None:
         """``home`` is the stack's folder; None writes nothing."""
-        self._path = None if home is None else home / FILE
+        self._path = None if home is None else home / QUERY_LOG
         self._lock = threading.Lock()
         self._is_failing = False
 

@@ -33,7 +33,7 @@ def register(add: AddCommand) -> None:
     )
     parser.add_argument("b", metavar="B", type=find_named_path, help="another one; ratios are B / A")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the resampling (default 1)")
-    about_calibrate = "measures what reading costs on this store, for the planner"
+    about_calibrate = "measures again what reading costs on this store, for the planner"
     add("calibrate", run_module, about_calibrate, reads_arguments=True)
     about_demo = "a tour: loads real and made-up logs and asks for them: watchfloor demo [LOGS…]"
     add("demo", run_module, about_demo, reads_arguments=True)

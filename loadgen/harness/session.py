@@ -91,7 +91,7 @@ def use_second_home(session: BenchSession, name: str) -> Iterator[Settings]:
     The session's own stack is stopped, so that its memory is free.
     """
     stop_stack(session.settings)
-    settings = replace(session.settings, home=session.folder / name)
+    settings = replace(session.settings, home=session.folder / name, calibration="off")
     try:
         yield settings
     finally:
@@ -115,8 +115,8 @@ def open_session(
     """
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
         folder = Path(name).resolve()
-        # Experiments start their own workers, and count them.
-        alone = {"tservers": 1, "standing_workers": 0}
+        # Experiments start their own workers, and count them, and nothing else is to run beside them.
+        alone = {"tservers": 1, "standing_workers": 0, "calibration": "off"}
         overrides = {**alone, **({"tserver_heap": tserver_heap} if tserver_heap else {})}
         settings = load_settings(home=home or folder / "home", overrides=None if home else overrides)
         # Other workers of a shared stack must not take the items that are queued here.

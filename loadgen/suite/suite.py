@@ -154,7 +154,7 @@ def _open_stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Set
     heaps = [heap for experiment in sharing if (heap := experiment.tserver_heap or load_settings().tserver_heap)]
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
         largest = {"tserver_heap": max(heaps, key=parse_size)} if heaps else {}
-        overrides = {"tservers": 1, "standing_workers": 0, **largest}
+        overrides = {"tservers": 1, "standing_workers": 0, "calibration": "off", **largest}
         settings = load_settings(home=Path(name).resolve() / "home", overrides=overrides)
         try:
             start_stack(settings, report=lambda line: print_progress(f"  {line}"))

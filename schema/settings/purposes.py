@@ -16,6 +16,7 @@ OF_SERVERS = frozenset(
     {
         *("small", "tservers", "tserver_heap", "tserver_maps", "manager_heap", "gc_heap", "zookeeper_heap"),
         *("kafka_heap", "durability", "zookeeper_timeout", "up_seconds", "down_seconds", "standing_workers"),
+        "calibration",
     }
 )
 """Settings of the servers of a local stack."""

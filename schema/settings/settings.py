@@ -72,6 +72,11 @@ class Settings:
         "workers",
         "workers that the local stack keeps ready for loads: a number, or auto: one for two cores",
     )
+    calibration: str = _setting(
+        "on",
+        "switch",
+        "whether a local stack that is not small measures once, at rest, what reading costs on it",
+    )
     durability: str = _setting(
         "flush", "durability", "what is acknowledged survives kill -9 (flush), or a power cut too (sync)"
     )

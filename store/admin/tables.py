@@ -121,11 +121,7 @@ def drop_source(connection: Connection, source: Source) -> None:
 
     The servers look at all sightings for those of the source.
     """
-    client: Any = connection.client
-    call_for_each(source_tables(source), lambda table: drop_table(connection, table))
-    name = source_namespace(source.name)
-    if client.namespaceOperations().exists(name):
-        client.namespaceOperations().delete(name)
+    drop_source_tables(connection, source)
     setting = jpype.JClass("org.apache.accumulo.core.client.IteratorSetting")(30, "source", REGEX_FILTER)
     # In ISO-8859-1 each byte is one character.
     setting.addOption("colqRegex", rf"(?s).{{8}}\Q{source.name}\E\x00.*")
@@ -133,6 +129,29 @@ def drop_source(connection: Connection, source: Source) -> None:
     everything = [jpype.JClass("org.apache.accumulo.core.data.Range")()]
     _delete_ranges(connection, SIGHTINGS_TABLE, everything, sorted(collect_labels(source)), setting)
     delete_rows(connection, SOURCES_TABLE, [source.name.encode()])
+
+
+def drop_source_tables(connection: Connection, source: Source) -> None:
+    """Removes a source's tables and its namespace."""
+    call_for_each(source_tables(source), lambda table: drop_table(connection, table))
+    _drop_namespace(connection, source_namespace(source.name))
+
+
+def drop_namespaces(connection: Connection, beginning: str) -> None:
+    """Removes all namespaces whose names begin so, with their tables."""
+    client: Any = connection.client
+    found = [str(name) for name in client.namespaceOperations().list()]
+    for namespace in sorted(name for name in found if name.startswith(beginning)):
+        own = [table for table in list_tables(connection) if table.startswith(f"{namespace}.")]
+        for table in own:
+            drop_table(connection, table)
+        _drop_namespace(connection, namespace)
+
+
+def _drop_namespace(connection: Connection, name: str) -> None:
+    client: Any = connection.client
+    if client.namespaceOperations().exists(name):
+        client.namespaceOperations().delete(name)
 
 
 def call_for_each(tables: Sequence[str], act: Callable[[str], None]) -> None:

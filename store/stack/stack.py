@@ -21,6 +21,7 @@ from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
 from watchfloor.store.runtime.metrics_port import remove_targets
 
+from .home.calibration_note import reset_tries
 from .home.checks import check_memory, check_ports, check_room_for_servers
 from .home.flavour import Flavour, choose_flavour
 from .home.home_folder import close_home, make_folders, make_secrets
@@ -29,6 +30,7 @@ from .home.stack_lock import hold_stack_lock
 from .home.stack_state import StackState, grow_state, load_state, save_state
 from .security.certificates import make_certificates
 from .security.kerberos import write_kerberos_files
+from .servers.calibrator import stop_calibrator
 from .servers.configuration import write_configuration
 from .servers.process import find_process, send_signal, stop_process
 from .servers.stack_servers import StackServers, make_servers
@@ -108,6 +110,7 @@ def start_stack(
         check_memory(sum(server.memory for server in idle))
         check_ports({name: port for server in idle for name, port in server.ports.items()})
         save_state(settings, state)
+        reset_tries(settings)
         _write_files(settings, state, report)
         try:
             start_servers(settings, state, servers, report)
@@ -118,7 +121,9 @@ def start_stack(
 
 
 def _stop_surplus(settings: Settings, state: StackState, servers: StackServers, report: Report) -> None:
-    """Stops the tablet servers and the standing workers that run and are not those of ``state``."""
+    """Stops the tablet servers, the standing workers and the calibration that run and are not those of ``state``."""
+    if not state.calibrates:
+        stop_calibrator(settings)
     for surplus in list_surplus_tservers(settings, state.tservers):
         report(f"stopping {surplus}, {state.tservers} tablet servers are wanted")
         unload_tablets(settings, state, servers, [surplus])
@@ -176,7 +181,8 @@ def _size_servers(settings: Settings, state: StackState, before: StackState | No
         small = before.small if before else settings.small == "on"
     machine = measure_machine()
     workers = choose_standing_workers(settings, small, *machine)
-    state = dataclasses.replace(state, small=small, workers=workers)
+    calibrates = settings.calibration == "on" and not small
+    state = dataclasses.replace(state, small=small, workers=workers, calibrates=calibrates)
     if any(find_process(server.pid_file) for server in make_servers(settings, state).tservers):
         # What is available tells less of a machine on which they run.
         is_as_before = before is not None and before.small == small and settings.standing_workers == AUTO

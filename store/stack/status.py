@@ -14,6 +14,7 @@ from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
 from .home.server_sizes import list_sizes
 from .home.stack_state import load_state
 from .server_status import ServerStatus, read_server_status
+from .servers.calibrator import describe_costs
 from .servers.command import run_command
 from .servers.stack_servers import admin_command, user_with_file
 
@@ -44,7 +45,8 @@ class StackStatus:
     ``disk`` is the room for the local data, None for a cluster. ``lag`` is the number of work items that wait in the
     queue; None if it was not requested or could not be read. ``problems`` has a sentence for each process that does not
     run, for each status that could not be read, and for a disk that is nearly full. ``sizes`` are those of the servers'
-    memory by the names of their settings, and ``small`` is whether they are as little as they can be.
+    memory by the names of their settings, and ``small`` is whether they are as little as they can be. ``costs`` says
+    whether the costs of reading were measured here; it is empty for a cluster.
     """
 
     home: str
@@ -56,6 +58,7 @@ class StackStatus:
     flavour: str = ""
     sizes: dict[str, str] = field(default_factory=dict)
     small: bool = False
+    costs: str = ""
 
     @property
     def is_healthy(self) -> bool:
@@ -104,7 +107,13 @@ def read_status(
     status = StackStatus(show_path(settings.home), servers, tables, lag, tuple(problems), disk)
     if saved is None:
         return status
-    return replace(status, flavour=saved.flavour.describe(), sizes=list_sizes(settings, saved.sizes), small=saved.small)
+    return replace(
+        status,
+        flavour=saved.flavour.describe(),
+        sizes=list_sizes(settings, saved.sizes),
+        small=saved.small,
+        costs=describe_costs(settings, saved),
+    )
 
 
 def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:

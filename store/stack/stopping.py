@@ -13,6 +13,7 @@ from watchfloor.store.runtime.local_socket import FOLDER, list_worker_sockets
 from watchfloor.store.runtime.metrics_port import remove_targets
 
 from .home.stack_state import StackState, load_state
+from .servers.calibrator import stop_calibrator
 from .servers.command import run_command
 from .servers.process import await_end, find_process, send_signal, stop_process
 from .servers.stack_servers import StackServers, admin_command, make_servers, user_with_file
@@ -26,6 +27,7 @@ def stop_servers(settings: Settings, report: Report) -> None:
     """Stops every server, for whoever holds the stack's lock."""
     # First of all: it would start again what is stopped here, once this process no longer holds the lock.
     stop_supervisor(settings)
+    stop_calibrator(settings)
     delete_restarts(settings)
     running = [path.stem for path in list_pid_files(settings) if find_process(path)]
     state = load_state(settings)

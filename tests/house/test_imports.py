@@ -157,6 +157,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/generator",
         "loadgen/generator/streams",
         "loadgen/harness",
+        "loadgen/calibration",
         "loadgen/continuous",
         "loadgen/lookups",
         "loadgen/demo",

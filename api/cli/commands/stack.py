@@ -148,6 +148,8 @@ def format_status(stack: StackStatus) -> list[str]:
     if stack.sizes:
         chosen = "as little as they can do with" if stack.small else "by the machine's, where they are not set"
         out.append(f"sizes: {', '.join(f'{name} {size}' for name, size in stack.sizes.items())}; {chosen}")
+    if stack.costs:
+        out.append(f"costs of reading: {stack.costs}")
     if stack.disk is not None:
         out.append(f"disk: {stack.disk.free >> 20:,} MiB free, ingest pauses below {stack.disk.reserve >> 20:,} MiB")
     if stack.lag is not None:

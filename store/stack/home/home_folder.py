@@ -22,6 +22,8 @@ from watchfloor.schema.files.paths import describe_error, show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import make_private_folder, sync_folder, write_private
 
+QUERY_LOG = Path("logs") / "queries.jsonl"
+"""The place in the stack's folder of the log in which services write each query that they have answered."""
 _SECRETS = (
     "root.password",
     "query.password",

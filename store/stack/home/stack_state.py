@@ -26,7 +26,8 @@ class StackState:
     servers let nobody else in, ``initialised`` if Accumulo's instance exists, and ``prepared`` if its query user exists
     too. ``security`` and ``datanodes`` are its flavour's; ``principals`` is true if Accumulo's users are principals of
     Kerberos. ``small`` is true if the servers get as little memory as they can do with; else ``sizes`` are those that
-    were chosen by the machine's memory. ``workers`` is the number of standing workers.
+    were chosen by the machine's memory. ``workers`` is the number of standing workers. ``calibrates`` is true if the
+    supervisor has the costs of reading measured.
     """
 
     ports: dict[str, int] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class StackState:
     small: bool = False
     sizes: dict[str, str] = field(default_factory=dict)
     workers: int = 0
+    calibrates: bool = False
 
     @property
     def flavour(self) -> Flavour:

@@ -3,6 +3,7 @@
 ``up`` starts it as ``python -m watchfloor.store.stack.supervision.supervisor`` with the stack's settings on standard
 input. It looks every half second. A server that is stopped (SIGSTOP) or does not answer is left alone: what it has in
 memory may still be written, and whether it is slow or stuck cannot be told from outside. Servers do not end with it.
+While nothing else runs it also has the costs of reading measured, once (``calibration_start.py``).
 
 ``up`` and ``down`` hold the stack's lock for as long as they work. The supervisor starts nothing without that lock, so
 it neither starts what they are stopping nor what they start.
@@ -27,6 +28,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.home.checks import check_ports, check_room_for_servers
 from watchfloor.store.stack.home.stack_lock import StackBusyError, hold_stack_lock
 from watchfloor.store.stack.home.stack_state import load_state
+from watchfloor.store.stack.servers.calibrator import read_rules
 from watchfloor.store.stack.servers.process import (
     Server,
     describe_end,
@@ -37,6 +39,7 @@ from watchfloor.store.stack.servers.process import (
 )
 from watchfloor.store.stack.servers.stack_servers import make_servers
 
+from .calibration_start import CalibrationStart
 from .restarts import LONG_LIFE, ServerRestarts, load_restarts, save_restarts
 from .supervised import supervisor_process
 
@@ -127,7 +130,8 @@ class Supervisor:
 
 def supervise(settings: Settings, stop: threading.Event) -> None:
     """Keeps the servers running until ``stop`` is set, or until the pid file no longer names this process."""
-    supervisor, own, obstacle = Supervisor(settings), supervisor_process(settings).pid_file, ""
+    supervisor, calibration = Supervisor(settings), CalibrationStart(settings, read_rules())
+    own, obstacle = supervisor_process(settings).pid_file, ""
     while not stop.wait(_LOOK_SECONDS):
         process = find_process(own)
         if process is None or process.pid != os.getpid():
@@ -136,6 +140,7 @@ def supervise(settings: Settings, stop: threading.Event) -> None:
         before, obstacle = obstacle, ""
         try:
             supervisor.restart_dead()
+            calibration.start_if_due()
         except WatchfloorError as error:
             obstacle = str(error)
             if obstacle != before:

@@ -111,7 +111,7 @@ def test_secrets_are_private_and_not_in_any_command_line(running: Settings) -> N
 def test_sizes_follow_the_machine_and_stay_while_servers_run(
     running: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unset, heaps = replace(running, tserver_heap="", standing_workers="0"), list[str]()
+    unset, heaps = replace(running, tserver_heap="", standing_workers="0", calibration="off"), list[str]()
 
     def start(memory: int, small: bool | None = None) -> str:
         """Starts the stack on a machine with so much memory and returns the heap of the tablet server."""
