@@ -34,7 +34,7 @@ from watchfloor.store.stack.home.stack_state import load_state
 from watchfloor.store.store import Store
 
 EVENTS = 300_000
-"""The number of events in blocks: a scan of all of them takes half as long again as one of none."""
+"""The number of events in blocks: a scan of all of them takes half as long again as one of the newest."""
 CELL_SHARE = 150
 """In cells there are so many times fewer, because a scan of them takes so much longer."""
 _FEED = "proxy.events"

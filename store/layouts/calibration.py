@@ -6,7 +6,6 @@ one respect, and the difference of the two times is a cost.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -60,7 +59,7 @@ class CalibrationSample:
 def measure_costs(
     store: Store, source: Source, sample: CalibrationSample, check: Callable[[], None] = lambda: None
 ) -> ReadCosts:
-    """Returns the costs of reading ``source``, which holds the sample. They are in seconds, from median times.
+    """Returns the costs of reading ``source``, which holds the sample. They are in seconds, from least times.
 
     ``check`` is called between any two readings, and may raise to end all.
     """
@@ -71,7 +70,7 @@ def measure_costs(
     one_place, some_places = reader.read_index(rare)[:1], reader.read_index(fetched)[:SOME_PLACES]
     # A part of the range has rows enough.
     part = sample.until - (sample.until - sample.since) // (2 if is_cells else 8)
-    times, counts = _measure_medians(
+    times, counts = _measure_least(
         {
             "start": lambda: reader.scan_newest(sample.single),
             "nothing": lambda: reader.scan_events(sample.single),
@@ -140,12 +139,13 @@ class _SampleReader:
         return sum(map(len, self._layout.scan_events(self._store.snapshot(), self._source, wanted)))
 
 
-def _measure_medians(
+def _measure_least(
     calls: dict[str, Callable[[], int]], check: Callable[[], None]
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """Returns the median seconds of each call, and what it returned.
+    """Returns the least seconds of each call, and what it returned.
 
-    The calls take turns, so that a busy moment slows all of them.
+    The calls take turns, so that a busy moment slows all of them. The least time is what a call takes if nothing else
+    runs; the costs are small differences of such times, which medians do not tell on a machine that has other work.
     """
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     counts = {}
@@ -156,4 +156,4 @@ def _measure_medians(
             counts[name] = call()
             if number >= 0:
                 seconds[name].append(time.perf_counter() - started)
-    return {name: statistics.median(samples) for name, samples in seconds.items()}, counts
+    return {name: min(samples) for name, samples in seconds.items()}, counts

@@ -11,9 +11,9 @@ import os
 import pickle
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.times import format_micros
 from watchfloor.store.stack.home.calibration_note import MOST_TRIES, load_note
 from watchfloor.store.stack.home.stack_state import StackState
 
@@ -74,7 +74,7 @@ def describe_costs(settings: Settings, state: StackState) -> str:
     note = load_note(settings)
     known = "the built-in ones"
     if note.measured_at:
-        known = f"measured {format_micros(round(note.measured_at) * 1_000_000)}"
+        known = f"measured {datetime.fromtimestamp(note.measured_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     if is_calibrating(settings):
         return f"{known}; they are being measured"
     if note.fits(settings, state):
