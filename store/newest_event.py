@@ -21,7 +21,7 @@ def newest_event(reader: Reader, source: Source) -> int | None:
         ranges = Ranges()
         ranges.add_prefix(shard)
         # The first row of a shard holds its newest event, in both layouts.
-        with reader.begin_scan(EntryScan(event_table(source), ranges, batch_rows=1)) as batches:
+        with reader.begin_scan(EntryScan(event_table(source), ranges, batch_rows=1, family="")) as batches:
             first = next(iter(batches), None)
         if first is not None:
             found.append(time_of_row(first.column("row")[0].as_py()))

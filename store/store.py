@@ -191,11 +191,14 @@ class Store:
         """The number of shards of a source whose definition names none."""
         return self.settings.shards
 
-    def make_tables(self, source: Source) -> None:
-        """Makes the tables of a source that are missing and grants its labels to both users. Raises ``StoreError``."""
+    def make_tables(self, source: Source, zones: bool = True) -> None:
+        """Makes the tables of a source that are missing and grants its labels to both users. Raises ``StoreError``.
+
+        ``zones`` says that all blocks that will be in the tables have zones.
+        """
         readers = [self.settings.read_credentials("query").user]
         try:
-            tables.create_source_tables(self.connection, source, readers, self.settings.erasure_coding)
+            tables.create_source_tables(self.connection, source, readers, self.settings.erasure_coding, zones)
             self.grant_labels(labels.collect_labels(source))
         except StoreError as error:
             raise StoreError(f"cannot make the source {source.name}: {error}") from error

@@ -24,7 +24,13 @@ from watchfloor.ingest.records.ledger import LedgerRow, item_key
 from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.files.paths import describe_error
 from watchfloor.store.admin.format_version import FORMAT
-from watchfloor.store.admin.tables import ITEMS_TABLE, QUARANTINE_TABLE, SIGHTINGS_TABLE, source_tables
+from watchfloor.store.admin.tables import (
+    ITEMS_TABLE,
+    QUARANTINE_TABLE,
+    SIGHTINGS_TABLE,
+    have_zones,
+    source_tables,
+)
 from watchfloor.store.backup.entry_files import write_entries, write_table
 from watchfloor.store.backup.kept_entries import (
     ITEM_BYTES,
@@ -144,6 +150,7 @@ def _export_source(moment: Moment, source: SourceMoment, events: int, folder: Pa
         source.epoch,
         events,
         tables,
+        have_zones(store.connection, event),
     )
 
 

@@ -36,6 +36,14 @@ _PROPERTIES: Mapping[str, str] = {
 }
 _VECTOR_PROPERTIES: Mapping[str, str] = {**_PROPERTIES, "table.file.compress.type": "none"}
 """Properties of a table whose values are column vectors, each of which is compressed already."""
+ZONES_PROPERTY = "table.custom.zones"
+"""Says that all blocks of a table have zones, so that scans may rely on them. Tables of earlier versions lack it."""
+_ZONE_PROPERTIES: Mapping[str, str] = {
+    "table.groups.enabled": "zone",
+    "table.group.zone": "zone",
+    ZONES_PROPERTY: "true",
+}
+"""Properties by which zones stand apart from the vectors, in a locality group of their own."""
 
 
 def source_tables(source: Source) -> tuple[str, str, str]:
@@ -43,11 +51,13 @@ def source_tables(source: Source) -> tuple[str, str, str]:
     return event_table(source), index_table(source), aggregate_table(source)
 
 
-def create_source_tables(connection: Connection, source: Source, readers: Sequence[str], policy: str = "") -> None:
+def create_source_tables(
+    connection: Connection, source: Source, readers: Sequence[str], policy: str = "", zones: bool = True
+) -> None:
     """Creates the missing ones of a source's three tables, with a tablet per shard; users ``readers`` may read them.
 
-    ``policy`` is that of erasure coding of their files in HDFS, empty for replicas. Raises ``StoreError`` if HDFS does
-    not have it.
+    ``policy`` is that of erasure coding of their files in HDFS, empty for replicas. ``zones`` says that all blocks that
+    will be in the tables have zones. Raises ``StoreError`` if HDFS does not have the policy.
     """
     coding = choose_coding(connection, policy)
     _create_namespace(connection, source_namespace(source.name), readers)
@@ -55,7 +65,7 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
     names = source_tables(source)
 
     def create(name: str) -> None:
-        _create_table(connection, name, splits, {**_choose_properties(source, name), **coding})
+        _create_table(connection, name, splits, {**_choose_properties(source, name, zones), **coding})
 
     call_for_each(names, create)
 
@@ -79,6 +89,11 @@ def read_table_ids(connection: Connection) -> dict[str, str]:
     """Returns the IDs of all tables by name. The folder with a table's files is named by its ID."""
     ids = connection.client.tableOperations().tableIdMap()
     return {str(name): str(table_id) for name, table_id in ids.items()}
+
+
+def have_zones(connection: Connection, table: str) -> bool:
+    """Returns whether all blocks of an event table have zones."""
+    return str(connection.client.tableOperations().getConfiguration(table).get(ZONES_PROPERTY)) == "true"
 
 
 def drop_table(connection: Connection, table: str) -> None:
@@ -175,10 +190,11 @@ def _delete_ranges(
         deleter.close()
 
 
-def _choose_properties(source: Source, table: str) -> Mapping[str, str]:
+def _choose_properties(source: Source, table: str, zones: bool) -> Mapping[str, str]:
     """Returns the properties of one of a source's tables."""
-    holds_vectors = source.layout == "block" and table == event_table(source)
-    return _VECTOR_PROPERTIES if holds_vectors else _PROPERTIES
+    if source.layout != "block" or table != event_table(source):
+        return _PROPERTIES
+    return {**_VECTOR_PROPERTIES, **_ZONE_PROPERTIES} if zones else _VECTOR_PROPERTIES
 
 
 def _create_namespace(connection: Connection, name: str, readers: Sequence[str]) -> None:

@@ -55,7 +55,10 @@ class TableBackup:
 
 @dataclass(frozen=True)
 class SourceBackup:
-    """A source: its definition, its retention (µs), the last epoch of its blocks, and its tables by kind."""
+    """A source: its definition, its retention (µs), the last epoch of its blocks, and its tables by kind.
+
+    ``zones`` says that all its blocks have zones; those of earlier versions have none.
+    """
 
     definition: Mapping[str, Any]
     keep: int | None
@@ -63,6 +66,7 @@ class SourceBackup:
     epoch: int
     events: int
     tables: Mapping[str, TableBackup]
+    zones: bool = False
 
     @property
     def source(self) -> Source:

@@ -32,7 +32,7 @@ def restore_source(store: Store, source: Source, backup: SourceBackup, folder: P
 
     Nobody sees them before the definition is published. Raises ``StoreError``.
     """
-    store.make_tables(source)
+    store.make_tables(source, backup.zones)
     store = store.seeing_all_of(source)
     for kind, table in zip(TABLE_KINDS, source_tables(source), strict=True):
         import_files(store, table, [folder / kind / file.name for file in backup.tables[kind].files])

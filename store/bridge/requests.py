@@ -47,7 +47,7 @@ class EntryScan:
     If ``ordered``, ranges are read one after the other by consecutive requests, and entries come in the order of their
     keys. Otherwise entries come in any order, by ``requests`` simultaneous requests, but at least one to each tablet
     server. A request costs client and server a millisecond of work, so a scan that returns little is fastest with one
-    to each server. A batch has at most ``batch_rows`` entries.
+    to each server. A batch has at most ``batch_rows`` entries. With a ``family``, only its entries are read.
     """
 
     table: str
@@ -56,6 +56,7 @@ class EntryScan:
     ordered: bool = True
     batch_rows: int = BATCH_ROWS
     requests: int = MANY_REQUESTS
+    family: str | None = None
 
 
 @dataclass(frozen=True)

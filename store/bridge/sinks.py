@@ -40,7 +40,8 @@ class EntrySink(JavaResource):
     def write_rows(self, table: str, batch: pa.RecordBatch) -> None:
         """Writes an entry per value that is not null. The first column is the row; each other one is a qualifier.
 
-        A field's metadata ``qualifier`` (otherwise the column's name) and ``visibility`` are those of its entries.
+        A field's metadata ``family`` (otherwise none), ``qualifier`` (otherwise the column's name) and ``visibility``
+        are those of its entries.
         """
         transfer = BatchTransfer()
         call_java(self._java.writeRows, table, *transfer.export_batch(batch))

@@ -19,21 +19,27 @@ from .byte_arrays import to_byte_rows
 
 SLICE_BYTES = 4 << 20
 """Approximate size in bytes of one yielded batch of sorted entries."""
+_Cell = tuple[bytes, bytes, bytes]
 _LONG = ("row", "family", "qualifier", "visibility", "value")
 
 
 def sort_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of wide batches (``EntrySink.write_rows``), sorted; columns are sorted by qualifier and label."""
+    """Yields the rows of wide batches (``EntrySink.write_rows``), sorted; columns are sorted by qualifier and label.
+
+    Each family has batches of its own, as locality groups stand in a file: the one without a name comes last.
+    """
     rows = pa.concat_arrays([batch.column(0) for batch in batches])
     cells = _collect_cells(batches)
     batches.clear()
-    names = sorted(cells)
-    columns = [rows, *(pa.concat_arrays(cells.pop(name)) for name in names)]
-    fields = [pa.field("row", pa.binary())]
-    fields += [pa.field(str(i), pa.binary(), metadata=_cell_metadata(name)) for i, name in enumerate(names)]
-    whole = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
-    for places in _slice_order(_sort_order(_to_numbers(rows), len(rows)), whole.nbytes):
-        yield whole.take(pa.array(places))
+    order = _sort_order(_to_numbers(rows), len(rows))
+    for family in sorted({name[0] for name in cells}, reverse=True):
+        names = sorted(name for name in cells if name[0] == family)
+        columns = [rows, *(pa.concat_arrays(cells.pop(name)) for name in names)]
+        fields = [pa.field("row", pa.binary())]
+        fields += [pa.field(str(i), pa.binary(), metadata=_cell_metadata(name)) for i, name in enumerate(names)]
+        whole = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        for places in _slice_order(order, whole.nbytes):
+            yield whole.take(pa.array(places))
 
 
 def sort_entries(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -119,9 +125,9 @@ def _slice_order(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
         yield order[start : start + rows]
 
 
-def _collect_cells(batches: list[pa.RecordBatch]) -> dict[tuple[bytes, bytes], list[pa.Array]]:
-    """Returns an array per batch for each qualifier and label; it is all null if the batch lacks the column."""
-    cells: dict[tuple[bytes, bytes], list[pa.Array]] = {}
+def _collect_cells(batches: list[pa.RecordBatch]) -> dict[_Cell, list[pa.Array]]:
+    """Returns an array per batch for each family, qualifier and label; it is all null if the batch lacks the column."""
+    cells: dict[_Cell, list[pa.Array]] = {}
     for number, batch in enumerate(batches):
         for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
             chunks = cells.setdefault(_read_cell(field), [pa.nulls(len(b), pa.binary()) for b in batches])
@@ -129,11 +135,12 @@ def _collect_cells(batches: list[pa.RecordBatch]) -> dict[tuple[bytes, bytes], l
     return cells
 
 
-def _read_cell(field: pa.Field) -> tuple[bytes, bytes]:
-    """Returns the qualifier and the label of a wide batch's column."""
+def _read_cell(field: pa.Field) -> _Cell:
+    """Returns the family, the qualifier and the label of a wide batch's column."""
     metadata = field.metadata or {}
-    return metadata.get(b"qualifier", field.name.encode()), metadata.get(b"visibility", b"")
+    qualifier = metadata.get(b"qualifier", field.name.encode())
+    return metadata.get(b"family", b""), qualifier, metadata.get(b"visibility", b"")
 
 
-def _cell_metadata(cell: tuple[bytes, bytes]) -> dict[str, bytes]:
-    return {"qualifier": cell[0], "visibility": cell[1]}
+def _cell_metadata(cell: _Cell) -> dict[str, bytes]:
+    return dict(zip(("family", "qualifier", "visibility"), cell, strict=True))

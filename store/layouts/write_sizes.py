@@ -14,6 +14,7 @@ from watchfloor.store.layout import TableWrite
 
 _TIMESTAMP_BYTES = 8
 _PARTS = ("row", "family", "qualifier", "visibility", "value")
+_NAMES = (b"family", b"qualifier", b"visibility")
 _END_OF_FIELD = re.compile(rb"[\x00\x01]")
 
 
@@ -64,7 +65,7 @@ def _count_column_bytes(batch: pa.RecordBatch) -> Iterator[int]:
     rows = batch.column("row")
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if field.name != "row" or field.metadata:
-            names = sum(len((field.metadata or {}).get(part, b"")) for part in (b"qualifier", b"visibility"))
+            names = sum(len((field.metadata or {}).get(part, b"")) for part in _NAMES)
             present = column.is_valid()
             each = names + _TIMESTAMP_BYTES
             yield _sum_lengths(column) + _sum_lengths(rows.filter(present)) + each * (len(column) - column.null_count)

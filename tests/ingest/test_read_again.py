@@ -160,12 +160,13 @@ def drop_events(store: Store, kind: Source, item: WorkItem) -> None:
     rows = [row for batch, _ in list_block_rows(store, kind) for row in batch.to_pylist()]
     own = [row for row in rows if read_item_tag(row) == make_item_tag(item.item_id)]
     keys = [
-        {"row": row, "qualifier": name.encode(), "visibility": label.encode()}
+        {"row": row, "family": family, "qualifier": name.encode(), "visibility": label.encode()}
         for row, cells in read_blocks(store, kind, own).items()
+        for family in (b"", b"zone")
         for name, (label, _) in cells.items()
     ]
     assert keys
-    schema = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
+    schema = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility")])
     with store.sink() as sink:
         sink.delete_entries(event_table(kind), pa.RecordBatch.from_pylist(keys, schema=schema))
         sink.flush()

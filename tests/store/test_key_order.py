@@ -53,19 +53,20 @@ def test_long_batches_come_out_sorted(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_wide_batches_come_out_sorted(data: st.DataObject) -> None:
-    """Batches have some columns each; one name may come with two labels."""
-    names = st.tuples(st.sampled_from(["row", "", "b", "a", "é"]), st.sampled_from(["", "x", "y"]))
+    """Batches have some columns each; one name may come with two labels and in two families."""
+    names = st.tuples(st.sampled_from(["", "zone"]), st.sampled_from(["row", "", "b", "é"]), st.sampled_from(["", "x"]))
     expected: Counter[Entry] = Counter()
     batches = []
     for _ in range(data.draw(st.integers(1, 4))):
         rows = data.draw(st.lists(data.draw(st.sampled_from([FIXED, SOME])), min_size=1, max_size=20))
         fields, columns = [pa.field("row", pa.binary())], [pa.array(rows, pa.binary())]
-        for name, label in data.draw(st.lists(names, unique=True, max_size=5)):
+        for family, name, label in data.draw(st.lists(names, unique=True, max_size=5)):
             values = data.draw(st.lists(st.none() | SOME, min_size=len(rows), max_size=len(rows)))
-            fields.append(pa.field(name, pa.binary(), metadata={"qualifier": name, "visibility": label}))
+            metadata = {"family": family, "qualifier": name, "visibility": label}
+            fields.append(pa.field(name, pa.binary(), metadata=metadata))
             columns.append(pa.array(values, pa.binary()))
             expected.update(
-                (row, b"", name.encode(), label.encode(), value)
+                (row, family.encode(), name.encode(), label.encode(), value)
                 for row, value in zip(rows, values, strict=True)
                 if value is not None
             )
@@ -75,11 +76,14 @@ def test_wide_batches_come_out_sorted(data: st.DataObject) -> None:
         for place in range(len(batch)):
             for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
                 if column[place].is_valid:
-                    cell = field.metadata[b"qualifier"], field.metadata[b"visibility"]
-                    found.append((batch.column(0)[place].as_py(), b"", *cell, column[place].as_py()))
-    # Two rows of the same name stand beside each other, not cell by cell: layouts never make them.
-    keys = [(entry[0], *entry[1:4]) for entry in found]
-    assert [key[0] for key in keys] == sorted(key[0] for key in keys)
-    if len({row for batch in batches for row in batch.column(0).to_pylist()}) == sum(map(len, batches)):
-        assert keys == sorted(keys)
+                    cell = tuple(field.metadata[part] for part in (b"family", b"qualifier", b"visibility"))
+                    found.append((batch.column(0)[place].as_py(), *cell, column[place].as_py()))
     assert Counter(found) == expected
+    families = [entry[1] for entry in found]
+    assert families == sorted(families, reverse=True), "each family stands together, the one without a name last"
+    for family in set(families):
+        # Two rows of the same name stand beside each other, not cell by cell: layouts never make them.
+        keys = [(entry[0], *entry[1:4]) for entry in found if entry[1] == family]
+        assert [key[0] for key in keys] == sorted(key[0] for key in keys)
+        if len({row for batch in batches for row in batch.column(0).to_pylist()}) == sum(map(len, batches)):
+            assert keys == sorted(keys)

@@ -78,7 +78,8 @@ class BlockStore:
                 for field, column in list(zip(write.batch.schema, write.batch.columns, strict=True))[1:]:
                     for row, value in zip(rows, column.to_pylist(), strict=True):
                         if value is not None:
-                            table[row, b"", field.metadata[b"qualifier"]] = field.metadata[b"visibility"], value
+                            key = row, field.metadata.get(b"family", b""), field.metadata[b"qualifier"]
+                            table[key] = field.metadata[b"visibility"], value
                 continue
             columns = {name: write.batch.column(name).to_pylist() for name in write.batch.schema.names}
             families = columns.get("family", [b""] * len(write.batch))
@@ -89,6 +90,8 @@ class BlockStore:
 
     def scan(self, request: EntryScan) -> Iterator[pa.RecordBatch]:
         found = self._found(request.table, request.ranges)
+        if request.family is not None:
+            found = [entry for entry in found if entry[0][1] == request.family.encode()]
         if request.iterators:
             (iterator,) = request.iterators
             answers = {"CountIterator": _summed, "HitsIterator": _packed}
@@ -110,8 +113,9 @@ class BlockStore:
         ordered, columns = request.ordered, request.columns
         assert request.server.filter is not None
         found: dict[bytes, dict[str, bytes]] = defaultdict(dict)
-        for (row, _, qualifier), (_, value) in self._found(request.table, request.ranges):
-            found[row][qualifier.decode()] = value
+        for (row, family, qualifier), (_, value) in self._found(request.table, request.ranges):
+            if not family:
+                found[row][qualifier.decode()] = value
         answers = []
         for row in sorted(found, key=(lambda r: (r[4:], r)) if ordered else (lambda r: r[16:])):
             self.blocks_read += 1

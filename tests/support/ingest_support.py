@@ -137,10 +137,15 @@ def _blocks(store: Store, source: Source) -> tuple[int, int]:
 
     lines: list[tuple[bytes, int]] = []
     vectors: dict[bytes, dict[bytes, bytes]] = defaultdict(dict)
+    zones: dict[bytes, set[bytes]] = defaultdict(set)
     for batch in _scan(store, event_table(source)):
-        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
-        for row, qualifier, value in zip(*columns, strict=True):
-            vectors[row][qualifier] = value
+        columns = (batch.column(name).to_pylist() for name in ("row", "family", "qualifier", "value"))
+        for row, family, qualifier, value in zip(*columns, strict=True):
+            if family:
+                zones[row].add(qualifier)
+            else:
+                vectors[row][qualifier] = value
+    assert zones == {row: set(cells) for row, cells in vectors.items()}, "each vector has a zone"
     for row, cells in vectors.items():
         if not is_seen(row[:SHARD_BYTES], row[SHARD_BYTES:]):
             continue

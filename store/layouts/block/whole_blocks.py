@@ -40,7 +40,7 @@ def list_kept_blocks(reader: Reader, table: str, view: BlockView, items: pa.Bina
     tags = _find_tags(items)
     found: list[pa.BinaryArray] = []
     merged: list[bytes] = []
-    for batch in reader.scan(EntryScan(table, everything, [FIRST_ENTRY], ordered=False)):
+    for batch in reader.scan(EntryScan(table, everything, [FIRST_ENTRY], ordered=False, family="")):
         rows = batch.filter(pc.equal(batch.column("qualifier"), FILE.encode())).column("row")
         if not len(rows):
             continue

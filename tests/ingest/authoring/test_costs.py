@@ -56,7 +56,7 @@ def list_entries(write: TableWrite) -> Iterator[list[bytes]]:
             continue
         for field in write.batch.schema:
             if field.metadata and record[field.name] is not None:
-                named = [field.metadata[b"qualifier"], field.metadata[b"visibility"]]
+                named = [field.metadata.get(part, b"") for part in (b"family", b"qualifier", b"visibility")]
                 yield [record["row"], *named, record[field.name]]
 
 

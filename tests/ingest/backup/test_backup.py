@@ -5,6 +5,7 @@ In `make test`: files of a few hundred lines.
 
 from __future__ import annotations
 
+import json
 import stat
 import threading
 import time
@@ -28,7 +29,8 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import drop_source
+from watchfloor.store.admin.tables import drop_source, have_zones
+from watchfloor.store.encoding.keys import event_table
 from watchfloor.store.retention.policy import read_policy, set_keep
 from watchfloor.store.store import Store
 
@@ -109,6 +111,26 @@ def test_a_copy_under_another_name_stands_beside_the_source(
     assert texts_of(store, copy.name, "host = h2") == texts_of(store, kind.name, "host = h2")
     compact_source(store, copy.name, 0)
     assert counts(store, copy) == exactly(copy, 2 * LINES)
+
+
+def test_zones_of_an_import_are_used_if_all_blocks_have_them(
+    store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    kind = store.catalog.register(source("zoned", "block"))
+    load(own(store_settings, "zoned"), log_file(tmp_path / "a.log", LINES), feed=kind.name)
+    export_sources(store, [kind.name], tmp_path / "backup")
+    manifest = tmp_path / "backup" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    assert told["sources"][kind.name].pop("zones") is True
+    wanted = texts_of(store, kind.name, "not text = nothing")
+    for end, has_zones in (("all", True), ("old", False)):
+        copy = parse_definition({**kind.definition, "name": f"{kind.name}_{end}"})
+        if not has_zones:
+            manifest.write_text(json.dumps(told))  # as an earlier version writes it
+        import_sources(store, tmp_path / "backup", copy.name)
+        assert have_zones(store.connection, event_table(copy)) == has_zones
+        assert texts_of(store, copy.name, "not text = nothing") == wanted
+        assert not texts_of(store, copy.name, "text = nothing")
 
 
 def test_retried_lines_are_exported_once(store_settings: Settings, store: Store, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_no_block_has_events_of_two_days(tables: Tables) -> None:
     source, everything = tables.sources["block"], Ranges()
     everything.add_rows(b"", None)
     blocks: list[Any] = []
-    for batch in tables.store.scan(EntryScan(event_table(source), everything)):
+    for batch in tables.store.scan(EntryScan(event_table(source), everything, family="")):
         for qualifier, value in zip(
             batch.column("qualifier").to_pylist(), batch.column("value").to_pylist(), strict=True
         ):

@@ -15,8 +15,9 @@ from watchfloor.store.index.hour_counts import count_numbers
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import VectorColumn
+from watchfloor.store.layouts.block.vectors.zone import ZONE_FAMILY, make_zone
 
-from .block_keys import make_block_row
+from .block_keys import FILE, ITEM, OFFSET, make_block_row
 from .event_order import order_newest_first
 from .hit_entries import number_entries, pack_hits
 
@@ -63,17 +64,32 @@ def make_block(shard: int, events: np.ndarray, times: np.ndarray, tag: bytes, ow
 
 
 def make_event_write(source: Source, blocks: Sequence[Block], columns: Sequence[LabelledColumn]) -> TableWrite:
-    """Returns a row for each block, with a cell for each column that has values in it."""
+    """Returns a row for each block, with the cells of a vector and its zone for each column that has values in it."""
     fields, arrays = [pa.field("row", pa.binary())], [pa.array([block.row for block in blocks], pa.binary())]
     for labelled in columns:
-        array = pa.array([labelled.column.encode_events(block.events) for block in blocks], pa.binary())
-        if array.null_count < len(array):
-            metadata = {"qualifier": labelled.name, "visibility": labelled.visibility}
-            fields.append(pa.field(labelled.name, pa.binary(), metadata=metadata))
-            arrays.append(array)
+        vectors = [labelled.column.encode_events(block.events) for block in blocks]
+        zones = [_make_zone(labelled, *pair) for pair in zip(blocks, vectors, strict=True)]
+        for family, cells in (("", vectors), (ZONE_FAMILY, zones)):
+            array = pa.array(cells, pa.binary())
+            if array.null_count < len(array):
+                metadata = {"family": family, "qualifier": labelled.name, "visibility": labelled.visibility}
+                fields.append(pa.field(f"{family} {labelled.name}", pa.binary(), metadata=metadata))
+                arrays.append(array)
     entries = sum(len(array) - array.null_count for array in arrays[1:])
     batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
     return TableWrite(event_table(source), batch, True, entries)
+
+
+def _make_zone(labelled: LabelledColumn, block: Block, vector: bytes | None) -> bytes | None:
+    """Returns the zone of a column's vector in a block.
+
+    It has a filter if the column is a field without an index, which would lead to its values.
+    """
+    if vector is None:
+        return None
+    is_asked = not labelled.indexed and labelled.name not in (OFFSET, FILE, ITEM)
+    bloom_filter = labelled.column.make_filter(block.events) if is_asked else b""
+    return make_zone(vector, labelled.column.complete, bloom_filter)
 
 
 def make_block_index_writes(

@@ -18,6 +18,7 @@ from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import make_column
 from watchfloor.store.layouts.block.vectors.vector import count_rows, decode_vector
+from watchfloor.store.layouts.block.vectors.zone import ZONE_FAMILY
 from watchfloor.store.reader import Reader
 from watchfloor.store.store import Store
 
@@ -30,7 +31,9 @@ BlockCells = dict[str, tuple[str, bytes]]
 
 FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator")
 """Answers with the first cell of each block alone: the vector of files' identities."""
-_KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
+_KEYS = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility")])
+_FAMILIES = (b"", ZONE_FAMILY.encode())
+"""The families of a block's cells: each vector has a zone beside it."""
 _AT_ONCE = 64
 """Number of blocks that are removed together."""
 _ROWS_AT_ONCE = 20_000
@@ -44,19 +47,19 @@ def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryA
     is read.
     """
     everything = Ranges.everything()
-    for batch in reader.scan(EntryScan(event_table(source), everything, [FIRST_ENTRY], ordered=False)):
+    for batch in reader.scan(EntryScan(event_table(source), everything, [FIRST_ENTRY], ordered=False, family="")):
         whole = batch.filter(pc.equal(batch.column("qualifier"), FILE.encode()))
         yield whole.column("row"), whole.column("value")
 
 
 def read_blocks(reader: Reader, source: Source, rows: Iterable[bytes]) -> dict[bytes, BlockCells]:
-    """Reads the cells of the blocks among ``rows`` that exist, in the order of their rows."""
+    """Reads the vectors of the blocks among ``rows`` that exist, in the order of their rows."""
     known = {FILE, ITEM, OFFSET, *source.fields_by_name}
     ranges = Ranges()
     for row in rows:
         ranges.add_row(row)
     found: dict[bytes, BlockCells] = {}
-    for batch in reader.scan(EntryScan(event_table(source), ranges, ordered=False)):
+    for batch in reader.scan(EntryScan(event_table(source), ranges, ordered=False, family="")):
         columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "visibility", "value"))
         for row, qualifier, visibility, value in zip(*columns, strict=True):
             name = qualifier.decode()
@@ -137,8 +140,9 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
             for ranges in _find_index_rows(source, blocks):
                 _remove_hits(store, source, sink, list(blocks), ranges)
             cells = [
-                {"row": row, "qualifier": name.encode(), "visibility": label.encode()}
+                {"row": row, "family": family, "qualifier": name.encode(), "visibility": label.encode()}
                 for row, cells in blocks.items()
+                for family in _FAMILIES
                 for name, (label, _) in cells.items()
             ]
             sink.delete_entries(event_table(source), pa.RecordBatch.from_pylist(cells, schema=_KEYS))

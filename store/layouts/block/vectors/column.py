@@ -30,6 +30,7 @@ from .vector import (
     find_unsigned_width,
     is_readable_alone,
 )
+from .zone import ValueHashes
 
 _SAMPLE = 1024
 """Number of values that are sampled to decide whether a dictionary is worth making."""
@@ -40,8 +41,15 @@ _UNLIKE = 0.95
 class VectorColumn(Protocol):
     """A field's values in the events of a slab."""
 
+    @property
+    def complete(self) -> bool:
+        """True if each event of the slab is known to have exactly one value."""
+
     def encode_events(self, events: np.ndarray) -> bytes | None:
         """Returns the vector of these events, in this order; None if all their values are null."""
+
+    def make_filter(self, events: np.ndarray) -> bytes:
+        """Returns a Bloom filter of the values of these events; nothing if there is none."""
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         """Returns the distinct encoded values, and all pairs of a value and an event that has it.
@@ -95,6 +103,8 @@ class _DictionaryColumn:
         self._values = distinct.take(order)
         self._codes = rank.take(_fill_null_codes(dictionary, len(distinct)))
         self._packing = packer.pack(self._values)
+        self._hashes: ValueHashes | None = None
+        self.complete = not dictionary.null_count
         # Behind the last value stands an empty one, which a null has in its place.
         self._strings = append_empty(self._values)
         self._lengths = find_lengths(self._strings)
@@ -115,6 +125,12 @@ class _DictionaryColumn:
             return encode_dictionary(self._take(used), bounds, codes, compression)
         valid = places != len(self._values)
         return encode_plain(self._take(places), None if valid.all() else valid, bounds, compression)
+
+    def make_filter(self, events: np.ndarray) -> bytes:
+        used = np.flatnonzero(np.bincount(self._codes.take(events), minlength=len(self._values) + 1)[:-1])
+        if self._hashes is None:
+            self._hashes = ValueHashes(self._values)
+        return self._hashes.make_filter(used)
 
     def _take(self, places: np.ndarray) -> TakenStrings:
         return TakenStrings(self._strings, self._lengths, places, self._symbols)
@@ -140,6 +156,8 @@ class _PlainColumn:
         self._valid = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
         self._strings = fill_nulls(values)
         self._lengths = find_lengths(self._strings)
+        self._hashes: ValueHashes | None = None
+        self.complete = self._valid is None
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
         valid = None if self._valid is None else self._valid.take(events)
@@ -154,6 +172,11 @@ class _PlainColumn:
             strings = TakenStrings(self._strings, self._lengths, events, self._packing.symbols)
         return encode_plain(strings, None if valid is None or valid.all() else valid, bounds, self._packing.compression)
 
+    def make_filter(self, events: np.ndarray) -> bytes:
+        if self._hashes is None:
+            self._hashes = ValueHashes(self._strings)
+        return self._hashes.make_filter(events if self._valid is None else events[self._valid.take(events)])
+
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         raise NotImplementedError("a field with an index has a dictionary")
 
@@ -166,6 +189,7 @@ class _NumberColumn:
         self._numbers = to_numbers(field.scalar, values)
         self._valid = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
         self._distinct: np.ndarray | None = None
+        self.complete = self._valid is None
         if field.is_indexed or self._is_repetitive():
             dictionary = pa.array(self._numbers, mask=None if self._valid is None else ~self._valid)
             dictionary = dictionary.dictionary_encode()
@@ -204,6 +228,10 @@ class _NumberColumn:
                 return encode_dictionary(take_all(values), bounds, codes, self._compression)
         return encode_numbers(numbers, valid, width, self._compression)
 
+    def make_filter(self, events: np.ndarray) -> bytes:
+        # Numbers are mostly asked for by ranges, and their vectors are small.
+        return b""
+
     def _is_dictionary_smaller(self, distinct: int, span: int, events: int) -> bool:
         """Returns whether distinct numbers and codes are smaller than differences of up to ``span``."""
         width = NUMBER_BYTES[self._kind]
@@ -226,6 +254,7 @@ class _ListColumn:
         self._within: Compression = "packed" if compression == "packed" else "none"
         self._packer = packer if compression == "packed" else Packer("none")
         self._elements = Field(field.name, field.scalar, field.indexes)
+        self.complete = False
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
         lists = self._values.take(pa.array(events))
@@ -239,6 +268,12 @@ class _ListColumn:
             inner = encode_vector(self._elements, elements, "none") or _encode_no_values(self._elements, elements)
         valid = lists.is_valid().to_numpy(zero_copy_only=False) if lists.null_count else None
         return encode_list(np.diff(list_offsets(lists).to_numpy()), valid, inner, self._compression)
+
+    def make_filter(self, events: np.ndarray) -> bytes:
+        if self._elements.scalar in NUMBER_BYTES:
+            return b""
+        distinct = pc.unique(self._values.take(pa.array(events)).flatten().drop_null())
+        return ValueHashes(encode_elements(self._elements, distinct)).make_filter(np.arange(len(distinct)))
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         """Returns distinct values and pairs, as other columns do. A value occurs in at most one pair with an event."""

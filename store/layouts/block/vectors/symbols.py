@@ -34,11 +34,11 @@ class StringCompressor:
     def __init__(self, data: bytes, lengths: np.ndarray) -> None:
         """``data`` are strings one after the other, and ``lengths`` the length of each."""
         make = jvm.java_class("watchfloor.block.vector.StringCompressor")
-        self._java: Any = call_java(make, to_java_bytes(data), _find_ends(lengths))
+        self._java: Any = call_java(make, to_java_bytes(data), find_ends(lengths))
         self._table = bytes(call_java(self._java.table))
 
     def compress(self, data: bytes, lengths: np.ndarray) -> CompressedStrings:
-        ends = _find_ends(lengths)
+        ends = find_ends(lengths)
         compressed = call_java(self._java.compress, to_java_bytes(data), ends)
         stored = np.diff(np.asarray(ends).astype(np.int64), prepend=0)
         return CompressedStrings(self._table, stored, bytes(compressed))
@@ -49,7 +49,8 @@ def can_compress() -> bool:
     return jvm.is_running()
 
 
-def _find_ends(lengths: np.ndarray) -> Any:
+def find_ends(lengths: np.ndarray) -> Any:
+    """Returns where each of some strings ends, which stand one after the other, as an array of Java."""
     return array_class(jpype.JInt)(np.cumsum(lengths).astype(np.int32))
 
 

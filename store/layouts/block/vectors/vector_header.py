@@ -110,6 +110,21 @@ def pack_vector(shape: Shape, payload: Sequence[Buffer], codec: Codec) -> bytes:
     return b"".join((start, crc.to_bytes(4, "little"), rest, stored))
 
 
+def find_bounds(vector: bytes) -> tuple[bytes, bytes, bool] | None:
+    """Returns the bounds in a header, which is not checked, and whether the greater one is cut; None if it has none."""
+    *_, flags, _, _, _, _, _, _, low, high = _HEADER.unpack_from(vector)
+    if not flags & _BOUNDS:
+        return None
+    end = _BOUNDS_AT + low
+    return vector[_BOUNDS_AT:end], vector[end : end + high], bool(flags & _MAX_CUT)
+
+
+def has_all_rows(vector: bytes) -> bool:
+    """Returns whether a header, which is not checked, says that no value is null. That of a dictionary never does."""
+    _, _, form, _, flags, *_ = _HEADER.unpack_from(vector)
+    return form in (PLAIN, NUMBERS) and not flags & _NULLS
+
+
 def make_damage_error(why: str) -> StoreError:
     return StoreError(f"a stored vector is damaged: {why}")
 

@@ -19,6 +19,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
 from watchfloor.store.layouts.block.block_encoder import BlockEncoder
 from watchfloor.store.layouts.block.blocks.block_keys import make_item_tag
+from watchfloor.store.layouts.item_writer import WriteSink
 from watchfloor.store.store import Store
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -29,7 +30,8 @@ BLOCK_ROWS = 64
 COLUMNS = ("ts", "host", "n", "tags", "text")
 
 
-def make_source(name: str) -> Source:
+def make_source(name: str, indexed: bool = True) -> Source:
+    """``indexed`` says whether host, n and tags are."""
     fields = [
         {"name": "ts", "type": "time"},
         {"name": "host", "type": "string", "indexed": True},
@@ -37,6 +39,8 @@ def make_source(name: str) -> Source:
         {"name": "tags", "type": "list", "items": "string", "indexed": True},
         {"name": "text", "type": "string"},
     ]
+    if not indexed:
+        fields = [{key: value for key, value in field.items() if key != "indexed"} for field in fields]
     definition = {
         "name": name,
         "parser": {"format": "json"},
@@ -66,17 +70,23 @@ class Fed:
 
         ``sizes`` are the least and the largest number of events of an item.
         """
-        draw = random.Random(seed)
         with store.sink() as sink:
-            for _ in range(items):
-                events = [self._event(draw, host) for _ in range(draw.randint(*sizes))]
-                item_id = self.items.to_bytes(8, "big")
-                encoder = BlockEncoder(self.source, bytes(8) + item_id, item_id, BLOCK_ROWS)
-                for write in encoder.encode(self._batch(events)) + encoder.finish():
-                    (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
-                self.items += 1
-                self.tags.add(make_item_tag(item_id))
-                self.events += events
+            self.feed_sink(sink, items, seed, host, sizes)
+
+    def feed_sink(
+        self, sink: WriteSink, items: int, seed: int, host: str = "", sizes: tuple[int, int] = (1, 25)
+    ) -> None:
+        """Writes as ``feed`` does, into a sink, which the caller flushes."""
+        draw = random.Random(seed)
+        for _ in range(items):
+            events = [self._event(draw, host) for _ in range(draw.randint(*sizes))]
+            item_id = self.items.to_bytes(8, "big")
+            encoder = BlockEncoder(self.source, bytes(8) + item_id, item_id, BLOCK_ROWS)
+            for write in encoder.encode(self._batch(events)) + encoder.finish():
+                (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
+            self.items += 1
+            self.tags.add(make_item_tag(item_id))
+            self.events += events
 
     def _event(self, draw: random.Random, host: str) -> Event:
         time = draw.choice([draw.randrange(FIRST_DAY, END), FIRST_DAY + draw.randrange(DAYS) * keys.DAY, END - 1])

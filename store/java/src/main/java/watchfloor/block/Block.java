@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
+import org.apache.accumulo.core.data.ArrayByteSequence;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.PartialKey;
@@ -13,6 +15,8 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.block.vector.Vector;
+import watchfloor.block.zone.Zone;
+import watchfloor.block.zone.Zones;
 import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.filter.ValueBounds;
@@ -23,6 +27,10 @@ import watchfloor.iterators.filter.ValueBounds;
  * <p>A field that a filter or an answer may need has a slot. Cells are large, so a cell is found by a seek within the
  * row unless it is one of the next few. Needed cells that are passed on the way are kept. If a field has two cells, the
  * first one counts.
+ *
+ * <p>With {@link Zones}, the blocks after one without events that match are found by their zones, and their cells are
+ * looked for only when they are opened. The block after one that matches probably matches too: it is found by its cells,
+ * and so is the first one of a scan.
  */
 final class Block {
   /**
@@ -38,13 +46,20 @@ final class Block {
   /** The number of cells that are passed one by one before a seek is faster. */
   private static final int STEPS_BEFORE_SEEK = 2;
   private static final byte[] EMPTY = new byte[0];
+  /** The family of vectors. */
+  private static final Collection<ByteSequence> VECTORS = Set.of(new ArrayByteSequence(EMPTY));
 
   private final List<byte[]> names = new ArrayList<>();
 
   private SortedKeyValueIterator<Key, Value> source;
   private Range range;
-  private Collection<ByteSequence> families;
-  private boolean inclusive;
+
+  /** Null if blocks are found by their cells alone. */
+  private Zones zones;
+  /** Whether the block that was read last had events that match, as those before a scan are taken to have. */
+  private boolean hasMatched = true;
+  /** Whether the block was found by its zones, so that the source does not stand in its row yet. */
+  private boolean isByZones;
 
   // By slot: the stored bytes (null if there are none or they were not looked for), whether they were looked for,
   // whether the vector has been wrapped around them, and the vector.
@@ -90,32 +105,65 @@ final class Block {
     sorted = Arrays.stream(order).mapToInt(i -> i).toArray();
   }
 
-  /** Seeks the source. A null range is an empty one. */
-  void seek(
-      SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
-      throws IOException {
+  /** Has blocks found by their zones. Called after {@link #freeze} and before the first seek. */
+  void useZones(Zones zones) {
+    this.zones = zones;
+  }
+
+  /** Returns the zone of a field to which {@code zones} leads. */
+  Zone addZone(Zones zones, int slot) {
+    return zones.add(names.get(slot));
+  }
+
+  /** Goes to the begin of a range of a source. A null range is an empty one. */
+  void seek(SortedKeyValueIterator<Key, Value> source, Range range) throws IOException {
     this.source = source;
     this.range = range;
-    this.families = families;
-    this.inclusive = inclusive;
     row = null;
-    if (range != null) {
-      source.seek(range, families, inclusive);
+    if (range != null && zones != null) {
+      zones.begin(range);
+    }
+    if (range != null && !skips()) {
+      source.seek(range, VECTORS, true);
     }
   }
 
-  /** Moves to the next row and reads its times. Reads no cell yet. Returns false at the end of the range. */
-  boolean next() throws IOException {
-    if (range == null) {
-      return false;
+  private boolean skips() {
+    return zones != null && !hasMatched;
+  }
+
+  /** Says whether the block had events that match. */
+  void setMatched(boolean matched) {
+    hasMatched = matched;
+  }
+
+  /** Returns whether the block was found by its zones, and reads those that were added. */
+  boolean readZones() throws IOException {
+    if (isByZones) {
+      zones.read();
+    }
+    return isByZones;
+  }
+
+  /** Returns the row after the present one, null if there is none. */
+  private byte[] nextRow() throws IOException {
+    isByZones = skips();
+    if (isByZones) {
+      return zones.next(row);
     }
     if (row != null) {
       leave();
     }
-    if (range == null || !source.hasTop()) {
+    return range != null && source.hasTop() ? source.getTopKey().getRowData().toArray() : null;
+  }
+
+  /** Moves to the next row and reads its times. Reads no cell yet. Returns false at the end of the range. */
+  boolean next() throws IOException {
+    row = range == null ? null : nextRow();
+    if (row == null) {
+      range = null;
       return false;
     }
-    row = source.getTopKey().getRowData().toArray();
     if (row.length != ROW_LENGTH) {
       throw new IllegalStateException("a block's row has " + ROW_LENGTH + " bytes, not " + row.length);
     }
@@ -173,16 +221,18 @@ final class Block {
     if (left == null) {
       return false;
     }
-    source.seek(left, families, inclusive);
+    source.seek(left, VECTORS, true);
     return true;
   }
 
   /**
    * Reads the first cell of the row, and from it the number of events. Returns false if the scan sees none of the row's
-   * cells.
+   * cells. Zones cannot be read any more.
    */
   boolean open() throws IOException {
-    if (!atField()) {
+    boolean isThere = !isByZones || seekTo(new Key(row));
+    isByZones = false;
+    if (!isThere || !atField()) {
       return false;
     }
     passedFrom = EMPTY;

@@ -1,10 +1,13 @@
 package watchfloor.block;
 
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import watchfloor.block.filter.VectorFilter;
 import watchfloor.block.vector.Vector;
+import watchfloor.block.zone.Zone;
+import watchfloor.block.zone.Zones;
 import watchfloor.iterators.filter.ValueBounds;
 import watchfloor.iterators.filter.Computed;
 import watchfloor.iterators.filter.Condition;
@@ -31,9 +34,18 @@ final class BlockFilter {
     return new BlockFilter(FilterProgram.decode(program, new Nodes(block)));
   }
 
-  /** Returns whether all, some or none of a block's events satisfy the filter, as far as the block's row tells. */
-  Verdict within(ValueBounds time) {
-    return root.within(time);
+  /**
+   * Returns whether all, some or none of a block's events satisfy the filter, as far as the block's row tells.
+   *
+   * @param zoned whether the zones tell too, which were read
+   */
+  Verdict within(ValueBounds time, boolean zoned) {
+    return root.within(time, zoned);
+  }
+
+  /** Adds the zones that {@link #within} asks. Returns whether they can tell that no event of a block satisfies the filter. */
+  boolean addZones(Zones zones, Block block) {
+    return root.addZones(zones, block);
   }
 
   /** Keeps those of the first {@code count} rows that satisfy the filter, and returns their number. */
@@ -71,7 +83,11 @@ final class BlockFilter {
       this.cost = cost;
     }
 
-    abstract Verdict within(ValueBounds time);
+    abstract Verdict within(ValueBounds time, boolean zoned);
+
+    boolean addZones(Zones zones, Block block) {
+      return false;
+    }
 
     abstract int select(Block block, int[] rows, int count) throws IOException;
   }
@@ -90,13 +106,18 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(ValueBounds time) {
+    Verdict within(ValueBounds time, boolean zoned) {
       Verdict verdict = Verdict.ALL;
       for (Node child : children) {
-        Verdict one = child.within(time);
+        Verdict one = child.within(time, zoned);
         verdict = one.compareTo(verdict) < 0 ? one : verdict;
       }
       return verdict;
+    }
+
+    @Override
+    boolean addZones(Zones zones, Block block) {
+      return Arrays.stream(children).filter(child -> child.addZones(zones, block)).count() > 0;
     }
 
     @Override
@@ -120,13 +141,18 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(ValueBounds time) {
+    Verdict within(ValueBounds time, boolean zoned) {
       Verdict verdict = Verdict.NONE;
       for (Node child : children) {
-        Verdict one = child.within(time);
+        Verdict one = child.within(time, zoned);
         verdict = one.compareTo(verdict) > 0 ? one : verdict;
       }
       return verdict;
+    }
+
+    @Override
+    boolean addZones(Zones zones, Block block) {
+      return Arrays.stream(children).filter(child -> child.addZones(zones, block)).count() == children.length;
     }
 
     /** Evaluates each child on the rows that no child before it has selected. */
@@ -155,8 +181,13 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(ValueBounds time) {
-      return child.within(time).not();
+    Verdict within(ValueBounds time, boolean zoned) {
+      return child.within(time, zoned).not();
+    }
+
+    @Override
+    boolean addZones(Zones zones, Block block) {
+      return child.addZones(zones, block);
     }
 
     @Override
@@ -174,7 +205,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(ValueBounds time) {
+    Verdict within(ValueBounds time, boolean zoned) {
       return Verdict.ALL;
     }
 
@@ -186,6 +217,7 @@ final class BlockFilter {
 
   private static final class Exists extends Node {
     private final int slot;
+    private Zone zone;
 
     Exists(int slot) {
       super(2);
@@ -193,8 +225,14 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(ValueBounds time) {
-      return Verdict.SOME;
+    Verdict within(ValueBounds time, boolean zoned) {
+      return zoned ? zone.exists() : Verdict.SOME;
+    }
+
+    @Override
+    boolean addZones(Zones zones, Block block) {
+      zone = block.addZone(zones, slot);
+      return true;
     }
 
     @Override
@@ -206,11 +244,16 @@ final class BlockFilter {
 
   private static final class Field extends Node {
     private final int slot;
+    private final Condition condition;
     private final VectorFilter filter;
+    private Zone zone;
+    /** Those of the values that are looked for; null if they are not few. */
+    private long[] hashes;
 
     Field(int slot, Condition condition) {
       super(costOf(condition));
       this.slot = slot;
+      this.condition = condition;
       filter = new VectorFilter(condition);
     }
 
@@ -222,8 +265,15 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(ValueBounds time) {
-      return Verdict.SOME;
+    Verdict within(ValueBounds time, boolean zoned) {
+      return zoned ? zone.within(condition, hashes) : Verdict.SOME;
+    }
+
+    @Override
+    boolean addZones(Zones zones, Block block) {
+      zone = block.addZone(zones, slot);
+      hashes = Zone.hashes(condition);
+      return !(condition instanceof Condition.Match);
     }
 
     @Override
@@ -245,13 +295,13 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(ValueBounds time) {
+    Verdict within(ValueBounds time, boolean zoned) {
       return condition.within(time);
     }
 
     @Override
     int select(Block block, int[] rows, int count) throws IOException {
-      Verdict verdict = within(block.time());
+      Verdict verdict = within(block.time(), false);
       return verdict == Verdict.NONE ? 0 : verdict == Verdict.ALL ? count : field.select(block, rows, count);
     }
   }
@@ -268,7 +318,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(ValueBounds time) {
+    Verdict within(ValueBounds time, boolean zoned) {
       return Verdict.SOME;
     }
 

@@ -65,6 +65,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     String[] columns = EventOptions.columns(options);
     slots = Arrays.stream(columns).mapToInt(block::slot).toArray();
     block.freeze();
+    matching.useZones(source, environment, block);
     wanted = new boolean[block.slotsInOrder().length];
     for (int slot : slots) {
       wanted[slot] = true;
@@ -73,7 +74,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
 
   @Override
   public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
-    block.seek(source, AnswerKeys.left(range), families, inclusive);
+    block.seek(source, AnswerKeys.left(range));
     answersLeft = mostAnswers;
     next();
   }

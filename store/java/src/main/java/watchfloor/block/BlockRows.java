@@ -3,6 +3,11 @@ package watchfloor.block;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Map;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.IteratorEnvironment;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.block.zone.Zones;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.filter.Verdict;
 
@@ -26,14 +31,28 @@ final class BlockRows {
     return new BlockRows(program == null ? null : BlockFilter.decode(program, block));
   }
 
+  /**
+   * Has blocks passed over by their zones, if they have some and the filter has conditions that zones decide. Called once
+   * all slots are allocated, and before the source is sought.
+   */
+  void useZones(SortedKeyValueIterator<Key, Value> source, IteratorEnvironment environment, Block block) {
+    Zones zones = new Zones();
+    if (filter != null && filter.addZones(zones, block) && Zones.areWritten(environment)) {
+      zones.setSource(source.deepCopy(environment));
+      block.useZones(zones);
+    }
+  }
+
   /** Returns whether all events of all blocks match. */
   boolean takesAll() {
     return filter == null;
   }
 
-  /** Returns whether events of the block may match, as far as the block's row tells. */
-  boolean mayMatch(Block block) {
-    return filter == null || filter.within(block.time()) != Verdict.NONE;
+  /** Returns whether events of the block may match, as far as its row and its zones tell. */
+  boolean mayMatch(Block block) throws IOException {
+    return filter == null
+        || filter.within(block.time(), false) != Verdict.NONE
+            && (!block.readZones() || filter.within(block.time(), true) != Verdict.NONE);
   }
 
   /** Selects the rows of a block, which is open, and returns their number. */
@@ -43,7 +62,9 @@ final class BlockRows {
       rows = new int[count];
     }
     System.arraycopy(allRows(count), 0, rows, 0, count);
-    return filter == null ? count : filter.select(block, rows, count);
+    int selected = filter == null ? count : filter.select(block, rows, count);
+    block.setMatched(selected > 0);
+    return selected;
   }
 
   /** Returns an array with the numbers from 0 to {@code count} - 1, and maybe more, which nobody changes. */

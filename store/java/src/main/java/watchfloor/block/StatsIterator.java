@@ -7,6 +7,7 @@ import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.block.epochs.SeenBlocks;
 import watchfloor.iterators.AnswerKeys;
@@ -39,10 +40,15 @@ public class StatsIterator extends GatheringIterator {
   }
 
   @Override
+  protected void prepareSource(SortedKeyValueIterator<Key, Value> source, IteratorEnvironment environment) {
+    matching.useZones(source, environment, block);
+  }
+
+  @Override
   protected void begin(
       SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
       throws IOException {
-    block.seek(source, range, families, inclusive);
+    block.seek(source, range);
   }
 
   @Override

@@ -34,6 +34,9 @@ public abstract class GatheringIterator extends AnswerIterator {
   /** Prepares the iterator. {@link #addNext} adds to the returned answer. */
   protected abstract PartialAnswer prepare(Map<String, String> options);
 
+  /** Makes the copies of the source that the iterator needs. Called after {@link #prepare} and before the first seek. */
+  protected void prepareSource(SortedKeyValueIterator<Key, Value> source, IteratorEnvironment environment) {}
+
   /** Goes to the first row of a range. */
   protected void begin(
       SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
@@ -54,6 +57,7 @@ public abstract class GatheringIterator extends AnswerIterator {
     this.options = Map.copyOf(options);
     sets = ValueSets.load(options);
     gathered = prepare(options);
+    prepareSource(source, environment);
     mostBytes = StatsOptions.mostBytes(options);
   }
 

@@ -5,15 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static watchfloor.iterators.Programs.and;
 import static watchfloor.iterators.Programs.base64;
 import static watchfloor.iterators.Programs.eq;
 import static watchfloor.iterators.Programs.exists;
-import static watchfloor.iterators.Programs.in;
 import static watchfloor.iterators.Programs.list;
 import static watchfloor.iterators.Programs.not;
-import static watchfloor.iterators.Programs.number;
-import static watchfloor.iterators.Programs.or;
 import static watchfloor.iterators.Programs.range;
 import static watchfloor.iterators.Programs.regex;
 import static watchfloor.iterators.Programs.scalar;
@@ -24,13 +20,10 @@ import static watchfloor.iterators.Programs.u16;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
@@ -51,9 +44,14 @@ import watchfloor.iterators.Tables;
 
 class BlockIteratorTest extends DrawnBlocks {
   private static BlockIterator iterator(SortedKeyValueIterator<Key, Value> source, Map<String, String> options) {
+    return iterator(source, options, Tables.ENVIRONMENT);
+  }
+
+  private static BlockIterator iterator(
+      SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
     BlockIterator iterator = new BlockIterator();
     assertTrue(iterator.validateOptions(options));
-    iterator.init(source, options, Tables.ENVIRONMENT);
+    iterator.init(source, options, environment);
     return iterator;
   }
 
@@ -145,7 +143,7 @@ class BlockIteratorTest extends DrawnBlocks {
     for (int round = 0; round < 200; round++) {
       byte[] program = tree(3);
       String[] authorizations = random.nextInt(4) == 0 ? new String[0] : new String[] {"red"};
-      BlockIterator iterator = iterator(Tables.visible(blocks, authorizations), options(program, FIELDS));
+      BlockIterator iterator = iterator(Tables.visible(blocks, authorizations), options(program, FIELDS), environment());
       TreeMap<Key, Value> answers = Tables.read(iterator, new Range());
       List<String> found = fromBlocks(answers, FIELDS);
       assertEquals(fromCells(program, authorizations, FIELDS), found, () -> base64(program));
@@ -255,73 +253,6 @@ class BlockIteratorTest extends DrawnBlocks {
     byte[] row = blocks.firstKey().getRowData().toArray();
     Range exact = new Range(new Key(row), true, new Key(Arrays.copyOf(row, 25)), false);
     assertEquals(1, Tables.readTorn(iterator(null, "uri"), exact).size());
-  }
-
-  /** Counts what is asked of the table. */
-  private static final class Counting extends WrappingIterator {
-    int seeks;
-    int steps;
-    long bytes;
-
-    Counting(SortedKeyValueIterator<Key, Value> source) {
-      setSource(source);
-    }
-
-    @Override
-    public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
-      seeks++;
-      super.seek(range, families, inclusive);
-    }
-
-    @Override
-    public void next() throws IOException {
-      steps++;
-      super.next();
-    }
-
-    @Override
-    public Value getTopValue() {
-      bytes++;
-      return super.getTopValue();
-    }
-
-    @Override
-    public SortedKeyValueIterator<Key, Value> deepCopy(IteratorEnvironment environment) {
-      throw new UnsupportedOperationException();
-    }
-  }
-
-  @Test
-  void timeBoundsOfTheRowSkipBlocksUnread() throws IOException {
-    fill(20, "");
-    Counting table = new Counting(Tables.visible(blocks));
-    byte[] late = range(time("ts"), "[)", number(Tables.NOW + 1), null);
-    for (byte[] program : List.of(late, and(leaf(), late), or(late, late), not(not(late)))) {
-      table.bytes = 0;
-      assertEquals(0, Tables.read(iterator(table, options(program, FIELDS)), new Range()).size());
-      assertEquals(0, table.bytes, "values read");
-    }
-    // All of it is within: the time's own cell is not read, and none but the one that says how many rows there are.
-    table.bytes = 0;
-    byte[] all = range(time("ts"), "[)", number(0), number(Tables.NOW + 1));
-    assertEquals(20, Tables.read(iterator(table, options(all)), new Range()).size());
-    assertEquals(20, table.bytes, "values read");
-  }
-
-  @Test
-  void onlyWhatIsNeededIsRead() throws IOException {
-    List<Event> drawn = new ArrayList<>();
-    for (int i = 0; i < 50; i++) {
-      drawn.add(draw(Tables.NOW - i, true));
-    }
-    byte[] row = block(0, Tables.NOW, drawn, "");
-    for (int i = 0; i < 200; i++) {
-      put(blocks, row, String.format("f%03d", i), Vectors.plain(0, Collections.nCopies(50, null)), "");
-    }
-    Counting table = new Counting(Tables.visible(blocks));
-    byte[] program = eq(scalar("uri"), text("none"));
-    assertEquals(0, Tables.read(iterator(table, options(program, FIELDS)), new Range()).size());
-    assertTrue(table.steps < 10 && table.seeks < 5, table.steps + " steps, " + table.seeks + " seeks");
   }
 
   /** A table that takes its time. */

@@ -27,6 +27,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import watchfloor.block.vector.Vectors;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.Tables;
@@ -41,6 +42,13 @@ abstract class DrawnBlocks {
   /** The same events in the cell layout, which says what is right. */
   final TreeMap<Key, Value> events = new TreeMap<>();
   int written;
+
+  private final Random environments = new Random(7);
+
+  /** That of a table whose zones are used, or not: this makes no difference. */
+  IteratorEnvironment environment() {
+    return environments.nextBoolean() ? Tables.ZONED : Tables.ENVIRONMENT;
+  }
 
   /** An event's values by field, encoded; a list's are in the cell layout's form. */
   static final class Event {
@@ -104,7 +112,10 @@ abstract class DrawnBlocks {
       }
       boolean missing = (field.equals("tags") ? lists : values).stream().allMatch(Objects::isNull);
       if (!missing) {
-        put(blocks, row, field, vector(field, codec, values, lists), label);
+        byte[] vector = vector(field, codec, values, lists);
+        put(blocks, row, field, vector, label);
+        List<byte[]> filtered = environments.nextBoolean() ? field.equals("tags") ? Vectors.elements(lists) : values : null;
+        blocks.put(Tables.key(row, "zone", text(field), label), new Value(Vectors.zone(vector, filtered)));
       }
     }
     return row;

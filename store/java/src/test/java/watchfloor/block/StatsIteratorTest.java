@@ -131,7 +131,7 @@ class StatsIteratorTest extends DrawnBlocks {
 
   private StatsIterator blocks(Map<String, String> options) {
     StatsIterator iterator = new StatsIterator();
-    iterator.init(Tables.visible(blocks), options, Tables.ENVIRONMENT);
+    iterator.init(Tables.visible(blocks), options, environment());
     return iterator;
   }
 

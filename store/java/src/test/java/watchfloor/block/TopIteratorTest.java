@@ -78,7 +78,7 @@ class TopIteratorTest extends DrawnBlocks {
 
   private TopIterator blocks(Map<String, String> options) {
     TopIterator iterator = new TopIterator();
-    iterator.init(Tables.visible(blocks), options, Tables.ENVIRONMENT);
+    iterator.init(Tables.visible(blocks), options, environment());
     return iterator;
   }
 

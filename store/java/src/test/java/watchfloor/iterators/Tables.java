@@ -3,14 +3,21 @@ package watchfloor.iterators;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.accumulo.core.client.PluginEnvironment;
+import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.data.TableId;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import org.apache.accumulo.core.iterators.WrappingIterator;
+import org.apache.accumulo.core.iteratorsImpl.system.ColumnFamilySkippingIterator;
 import org.apache.accumulo.core.iteratorsImpl.system.SortedMapIterator;
 import org.apache.accumulo.core.iteratorsImpl.system.VisibilityFilter;
 import org.apache.accumulo.core.security.Authorizations;
@@ -19,20 +26,35 @@ import org.apache.accumulo.core.security.Authorizations;
 public final class Tables {
   public static final long NOW = 1_456_000_000_000_000L;
 
-  /** Ours ask nothing of their environment; the table below asks only whether it is to give a sample. */
-  public static final IteratorEnvironment ENVIRONMENT =
-      (IteratorEnvironment)
-          Proxy.newProxyInstance(
-              Tables.class.getClassLoader(),
-              new Class<?>[] {IteratorEnvironment.class},
-              (proxy, method, arguments) -> {
-                if (method.getName().equals("isSamplingEnabled")) {
-                  return false;
-                }
-                throw new UnsupportedOperationException(method.getName());
-              });
+  /** The environment of a table whose blocks have no zones. */
+  public static final IteratorEnvironment ENVIRONMENT = environment(null);
+  /** The environment of a table whose blocks all have zones. */
+  public static final IteratorEnvironment ZONED = environment("true");
 
   private Tables() {}
+
+  /** Ours ask only whether blocks have zones; the table below asks whether it is to give a sample. */
+  private static IteratorEnvironment environment(String zones) {
+    Map<String, Object> custom = new HashMap<>();
+    custom.put("getTableCustom", zones);
+    Object configuration = answering(PluginEnvironment.Configuration.class, custom);
+    Object plugin = answering(PluginEnvironment.class, Map.of("getConfiguration", configuration));
+    Map<String, Object> answers = Map.of("isSamplingEnabled", false, "getTableId", TableId.of("1"), "getPluginEnv", plugin);
+    return answering(IteratorEnvironment.class, answers);
+  }
+
+  private static <T> T answering(Class<T> type, Map<String, Object> answers) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            Tables.class.getClassLoader(),
+            new Class<?>[] {type},
+            (proxy, method, arguments) -> {
+              if (answers.containsKey(method.getName())) {
+                return answers.get(method.getName());
+              }
+              throw new UnsupportedOperationException(method.getName());
+            }));
+  }
 
   public static byte[] eventRow(int shard, long micros, long hash) {
     ByteBuffer row = ByteBuffer.allocate(20).put(Programs.text(String.format("%04d", shard)));
@@ -47,9 +69,27 @@ public final class Tables {
     table.put(key(row, "", Programs.text(field), visibility), new Value(value));
   }
 
+  /** A table in memory does not know families. */
+  private static final class Unfiltered extends WrappingIterator {
+    Unfiltered(SortedKeyValueIterator<Key, Value> source) {
+      setSource(source);
+    }
+
+    @Override
+    public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
+      super.seek(range, List.of(), false);
+    }
+
+    @Override
+    public SortedKeyValueIterator<Key, Value> deepCopy(IteratorEnvironment environment) {
+      return new Unfiltered(getSource().deepCopy(environment));
+    }
+  }
+
   /** What a tablet server puts below a scan's iterators. */
   public static SortedKeyValueIterator<Key, Value> visible(TreeMap<Key, Value> table, String... authorizations) {
-    return VisibilityFilter.wrap(new SortedMapIterator(table), new Authorizations(authorizations), new byte[0]);
+    SortedKeyValueIterator<Key, Value> families = new ColumnFamilySkippingIterator(new Unfiltered(new SortedMapIterator(table)));
+    return VisibilityFilter.wrap(families, new Authorizations(authorizations), new byte[0]);
   }
 
   /** Reads a range in one pass. */

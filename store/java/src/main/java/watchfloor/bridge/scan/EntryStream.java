@@ -41,6 +41,7 @@ public final class EntryStream extends ScanStream {
     for (String[] iterator : request.texts("iterators")) {
       settings.add(setting(iterator));
     }
+    String family = request.text("family");
     Feed.Reader reader =
         request.flag("ordered")
             ? feed -> {
@@ -48,15 +49,23 @@ public final class EntryStream extends ScanStream {
                 Scanner scanner = connection.client().createScanner(table, labels);
                 scanner.setRange(range);
                 scanner.setBatchSize(batchRows);
-                feed.drain(Scans.prepared(connection, scanner, settings), Long.MAX_VALUE);
+                feed.drain(ofFamily(family, Scans.prepared(connection, scanner, settings)), Long.MAX_VALUE);
               }
             }
             : feed -> {
               BatchScanner scanner = connection.client().createBatchScanner(table, labels, connection.threads(requests));
               scanner.setRanges(ranges);
-              feed.drain(Scans.prepared(connection, scanner, settings), Long.MAX_VALUE);
+              feed.drain(ofFamily(family, Scans.prepared(connection, scanner, settings)), Long.MAX_VALUE);
             };
     start(ranges.isEmpty() ? List.of() : List.of(reader), Comparator.naturalOrder());
+  }
+
+  /** Has a scanner read one family of columns, unless it is null. */
+  private static ScannerBase ofFamily(String family, ScannerBase scanner) {
+    if (family != null) {
+      scanner.fetchColumnFamily(family);
+    }
+    return scanner;
   }
 
   private static IteratorSetting setting(String[] iterator) {

@@ -1,6 +1,7 @@
 package watchfloor.bridge.sink;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -30,7 +31,6 @@ import watchfloor.bridge.columns.WideBatch;
  * came. Not for use by several threads at once.
  */
 public final class BulkFolder implements AutoCloseable {
-  private static final byte[] EMPTY = new byte[0];
   /** The timestamp of entries, which the servers replace by the time of the import. */
   private static final long NO_TIME = 0;
 
@@ -43,6 +43,8 @@ public final class BulkFolder implements AutoCloseable {
   private int begun;
   private Path file;
   private RFileWriter writer;
+  /** The family of the rows that are being written; null at the begin of a file. */
+  private String group;
 
   /**
    * Creates the folder.
@@ -74,28 +76,48 @@ public final class BulkFolder implements AutoCloseable {
         () -> {
           // A thread of Python has no context class loader, and codecs look for their settings with it.
           Thread.currentThread().setContextClassLoader(BulkFolder.class.getClassLoader());
+          group = null;
           file = new Path(path, String.format("%06d.rf", begun++));
           writer = RFile.newWriter().to(file.toString()).withFileSystem(files).withTableProperties(properties).build();
           return null;
         });
   }
 
-  /** Appends a {@link WideBatch}, sorted by row, its columns by qualifier and label. */
+  /**
+   * Appends a {@link WideBatch}, sorted by row, its columns by qualifier and label. All its columns have one family. Those
+   * of a family that is not empty become a locality group; they come before all others.
+   */
   public void writeRows(long arrayAddress, long schemaAddress) {
     try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       guarded(
           () -> {
             WideBatch events = new WideBatch(batch);
+            if (events.cells.length > 0) {
+              beginGroup(events.families[0]);
+            }
             for (int r = 0; r < batch.rows(); r++) {
               byte[] row = events.row.get(r);
               for (int i = 0; i < events.cells.length; i++) {
                 if (!events.cells[i].isNull(r)) {
-                  append(row, EMPTY, events.qualifiers[i], events.labels[i], events.cells[i].get(r));
+                  append(row, events.families[i], events.qualifiers[i], events.labels[i], events.cells[i].get(r));
                 }
               }
             }
             return null;
           });
+    }
+  }
+
+  private void beginGroup(byte[] family) throws IOException {
+    String name = new String(family, StandardCharsets.UTF_8);
+    if (name.equals(group)) {
+      return;
+    }
+    group = name;
+    if (name.isEmpty()) {
+      writer.startDefaultLocalityGroup();
+    } else {
+      writer.startNewLocalityGroup(name, name);
     }
   }
 

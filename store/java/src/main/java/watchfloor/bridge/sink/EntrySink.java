@@ -36,7 +36,6 @@ import watchfloor.bridge.columns.WideBatch;
  * last flush. Not for use by several threads at once.
  */
 public final class EntrySink implements AutoCloseable {
-  private static final byte[] EMPTY = new byte[0];
   private static final ColumnVisibility PUBLIC = new ColumnVisibility();
   private static final int MAX_PUTS = 10_000;
   private static final int VISIBILITIES_KEPT = 10_000;
@@ -150,7 +149,7 @@ public final class EntrySink implements AutoCloseable {
       Mutation mutation = new Mutation(row.data(), row.start(r), row.length(r), room);
       for (int i = 0; i < width; i++) {
         if (!events.cells[i].isNull(r)) {
-          mutation.put(EMPTY, events.qualifiers[i], labels[i], events.cells[i].get(r));
+          mutation.put(events.families[i], events.qualifiers[i], labels[i], events.cells[i].get(r));
         }
       }
       if (mutation.size() == 0) {

@@ -25,7 +25,6 @@ import watchfloor.bridge.columns.WideBatch;
  * <p>All mutations stay in memory until {@link #replay} has written them. Not for use by several threads at once.
  */
 public final class MutationRecorder {
-  private static final byte[] EMPTY = new byte[0];
   /** The greatest number of entries in a mutation, as in an EntrySink. */
   private static final int MAX_PUTS = 10_000;
 
@@ -67,7 +66,8 @@ public final class MutationRecorder {
       Mutation mutation = new Mutation(events.row.get(r));
       for (int i = 0; i < events.cells.length; i++) {
         if (!events.cells[i].isNull(r)) {
-          mutation.put(EMPTY, events.qualifiers[i], new ColumnVisibility(events.labels[i]), events.cells[i].get(r));
+          ColumnVisibility label = new ColumnVisibility(events.labels[i]);
+          mutation.put(events.families[i], events.qualifiers[i], label, events.cells[i].get(r));
         }
       }
       mutations.add(serialised(mutation));

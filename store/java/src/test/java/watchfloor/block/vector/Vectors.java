@@ -10,8 +10,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import net.jpountz.lz4.LZ4Factory;
+import watchfloor.block.zone.BloomFilter;
 
 /** Writes vectors as the Python side does, in any form, and reads what {@link Vector} makes of them. */
 public final class Vectors {
@@ -165,6 +167,27 @@ public final class Vectors {
             ? Zstd.compress(plain)
             : codec == Codec.LZ4 ? LZ4Factory.fastestInstance().fastCompressor().compress(plain) : plain;
     return seal(join(header.array(), min, max, stored));
+  }
+
+  /** Returns the zone of a vector, with a filter of its values unless these are null. */
+  public static byte[] zone(byte[] vector, List<byte[]> values) {
+    ByteBuffer header = ByteBuffer.wrap(vector).order(ByteOrder.LITTLE_ENDIAN);
+    boolean isComplete = (vector[2] == Vector.PLAIN || vector[2] == Vector.NUMBERS) && (vector[4] & VectorHeader.NULLS) == 0;
+    int flags = (vector[4] & VectorHeader.BOUNDS) / VectorHeader.BOUNDS | (vector[4] & VectorHeader.CUT) / 2 | (isComplete ? 4 : 0);
+    ByteBuffer head = little(10).put((byte) 1).put((byte) flags).putShort(header.getShort(20)).putShort(header.getShort(22));
+    int end = VectorHeader.SIZE + header.getShort(20) + header.getShort(22);
+    byte[] filter = new byte[0];
+    if (values != null) {
+      List<byte[]> known = values.stream().filter(Objects::nonNull).toList();
+      long[] hashes = known.stream().mapToLong(value -> BloomFilter.hash(value, 0, value.length)).toArray();
+      filter = BloomFilter.of(hashes, IntStream.range(0, hashes.length).toArray());
+    }
+    byte[] zone = join(head.array(), Arrays.copyOfRange(vector, VectorHeader.SIZE, end), filter);
+    CRC32 crc = new CRC32();
+    crc.update(zone, 0, 6);
+    crc.update(zone, 10, zone.length - 10);
+    ByteBuffer.wrap(zone).order(ByteOrder.LITTLE_ENDIAN).putInt(6, (int) crc.getValue());
+    return zone;
   }
 
   /** Puts the right checksum into a vector. */
