@@ -17,7 +17,7 @@ from .home.stack_state import StackState, save_state
 from .make_principals import make_principals
 from .servers.command import ServerEndedError, run_command
 from .servers.configuration import INSTANCE
-from .servers.process import await_ready, find_process, stop_process
+from .servers.process import Server, await_ready, find_process, stop_process
 from .servers.stack_servers import StackServers, admin_command, kafka_format_command, user_with_file
 from .starting_hdfs import Report, start_hdfs, start_if_stopped
 
@@ -60,10 +60,26 @@ def _start_kafka(settings: Settings, state: StackState, servers: StackServers, d
         report("formatting Kafka's storage")
         with hold_format_arguments(settings) as accounts:
             run_command(settings, "kafka-format", kafka_format_command(settings, state.kafka_id, accounts), deadline)
-    start_if_stopped(servers.kafka, report)
-    await_ready(servers.kafka, deadline)
+    _start_and_await(servers.kafka, deadline, report)
     grant_access(settings, state.ports["kafka"], deadline)
     report("Kafka answers")
+
+
+def _start_and_await(server: Server, deadline: float, report: Report) -> None:
+    """Starts a server unless it runs, and returns when it answers.
+
+    One that runs may be about to end: it keeps dying, and the supervisor has started it with the configuration from
+    before this ``up``. It is started anew then.
+    """
+    may_end = find_process(server.pid_file) is not None
+    start_if_stopped(server, report)
+    try:
+        await_ready(server, deadline)
+    except StackError:
+        if not may_end or find_process(server.pid_file) is not None:
+            raise
+        start_if_stopped(server, report)
+        await_ready(server, deadline)
 
 
 def _start_accumulo(

@@ -18,9 +18,11 @@ from own_stack import stack_folder
 
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.servers.process import find_process, read_identity
+from watchfloor.store.stack.home.stack_state import load_state
+from watchfloor.store.stack.servers.process import find_process, read_identity, start_server
+from watchfloor.store.stack.servers.stack_servers import make_servers
 from watchfloor.store.stack.stack import StackStatus, read_status, start_stack, stop_stack
-from watchfloor.store.stack.supervision.restarts import delete_restarts, load_restarts
+from watchfloor.store.stack.supervision.restarts import ServerRestarts, delete_restarts, load_restarts
 from watchfloor.store.stack.supervision.supervised import SUPERVISOR
 
 pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak]
@@ -94,10 +96,20 @@ def test_what_keeps_dying_is_said_and_up_starts_it_once_the_cause_is_gone(runnin
     path.write_text(good.replace("node.id=1", "node.id=one"))
     kill(running, "kafka")
     # Its first death says nothing, as it was killed.
-    wait_until(lambda: (now := load_restarts(running)["kafka"]).keeps_dying and "value one" in now.reason, 120)
+    wait_until(
+        lambda: (
+            (now := load_restarts(running).get("kafka", ServerRestarts())).keeps_dying and "value one" in now.reason
+        ),
+        120,
+    )
     (problem,) = [p for p in read_status(running).problems if p.startswith("kafka")]
     assert "it keeps dying" in problem and "exit status 1" in problem and "watchfloor up" in problem
     assert "ConfigException: Invalid value one for configuration" in problem
+    wait_until(lambda: find_process(running.home / "run/kafka.json") is None)
+    state = load_state(running)
+    assert state is not None
+    # `up` meets one that the supervisor has just started, and that will end.
+    start_server(make_servers(running, state).kafka)
     start_stack(running)  # it writes the configuration anew
     assert path.read_text() == good
     found = {server.name: server for server in read_status(running).servers}
