@@ -139,6 +139,7 @@ def test_the_check_costs_a_client_a_few_milliseconds(store_settings: Settings) -
 
 
 def test_only_an_administrator_installs(store_settings: Settings) -> None:
+    Store.open(store_settings).close()  # the tables are there from now on
     with (
         Connection.open(store_settings, store_settings.read_credentials("query")) as connection,
         pytest.raises(StoreError, match=r"needs the permission System\.SYSTEM: run this command as an administrator"),
