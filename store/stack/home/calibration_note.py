@@ -62,33 +62,33 @@ def load_note(settings: Settings) -> CalibrationNote:
 def note_try(settings: Settings) -> None:
     """Notes that a try begins. Raises ``StackError`` if the note cannot be written, as do the other functions."""
     note = load_note(settings)
-    _save(settings, dataclasses.replace(note, tries=note.tries + 1, problem=""))
+    _write_note(settings, dataclasses.replace(note, tries=note.tries + 1, problem=""))
 
 
 def note_giving_way(settings: Settings) -> None:
     """Notes that a try has ended because there was other work, which does not count."""
     note = load_note(settings)
-    _save(settings, dataclasses.replace(note, tries=max(0, note.tries - 1)))
+    _write_note(settings, dataclasses.replace(note, tries=max(0, note.tries - 1)))
 
 
 def note_problem(settings: Settings, problem: str) -> None:
     """Notes why a try has failed."""
-    _save(settings, dataclasses.replace(load_note(settings), problem=problem))
+    _write_note(settings, dataclasses.replace(load_note(settings), problem=problem))
 
 
 def note_costs(settings: Settings, state: StackState) -> None:
     """Notes that the costs are in the catalog."""
-    _save(settings, CalibrationNote(time.time(), count_cores(), state.tservers, _read_heap(settings, state)))
+    _write_note(settings, CalibrationNote(time.time(), count_cores(), state.tservers, _read_heap(settings, state)))
 
 
 def reset_tries(settings: Settings) -> None:
     """Forgets the tries that have failed."""
     note = load_note(settings)
     if note.tries or note.problem:
-        _save(settings, dataclasses.replace(note, tries=0, problem=""))
+        _write_note(settings, dataclasses.replace(note, tries=0, problem=""))
 
 
-def _save(settings: Settings, note: CalibrationNote) -> None:
+def _write_note(settings: Settings, note: CalibrationNote) -> None:
     write_private(settings.conf_folder / "calibration.json", json.dumps(dataclasses.asdict(note)) + "\n")
 
 

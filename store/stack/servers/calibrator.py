@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,7 +15,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.home.calibration_note import MOST_TRIES, load_note
 from watchfloor.store.stack.home.stack_state import StackState
 
-from .process import Server, find_process, stop_process
+from .process import Server, find_process, make_helper, stop_process
 
 CALIBRATION = "calibration"
 RULES_VARIABLE = "WATCHFLOOR_CALIBRATION_RULES"
@@ -52,11 +50,7 @@ def read_rules() -> CalibrationRules:
 
 def calibration_process(settings: Settings) -> Server:
     """Returns the process. It listens on no port."""
-    # Without -P Python would import modules from the folder in which the process starts.
-    command = (sys.executable, "-P", "-m", _MODULE)
-    return Server(
-        CALIBRATION, command, settings.home, ports={}, is_ready=lambda port: True, given=pickle.dumps(settings)
-    )
+    return make_helper(settings, CALIBRATION, _MODULE)
 
 
 def is_calibrating(settings: Settings) -> bool:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import re
 import signal
 import socket
 import ssl
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -24,6 +26,7 @@ import psutil
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.files.paths import show_path
+from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import UMASK, open_private, write_private
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.stack.home.checks import LOOPBACK
@@ -108,6 +111,18 @@ def describe_end(pid: int) -> str:
     if code is None:
         return "ended"
     return f"ended by signal {-code}" if code < 0 else f"ended with exit status {code}"
+
+
+def list_module_command(module: str) -> tuple[str, ...]:
+    """Returns the command that runs a Python module of this project."""
+    # Without -P Python would import modules from the folder in which the process starts.
+    return sys.executable, "-P", "-m", module
+
+
+def make_helper(settings: Settings, name: str, module: str) -> Server:
+    """Returns a process beside the servers that runs a module, with the settings as input. It listens on no port."""
+    command, given = list_module_command(module), pickle.dumps(settings)
+    return Server(name, command, settings.home, ports={}, is_ready=lambda port: True, given=given)
 
 
 def read_state(server: Server) -> ServerState:

@@ -7,7 +7,6 @@ folder, by which loads reach them (``ingest/standing/``).
 from __future__ import annotations
 
 import pickle
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from watchfloor.store.runtime.lean_process import WORKER_ENVIRONMENT
 from watchfloor.store.runtime.local_socket import connect_locally, socket_of_worker
 from watchfloor.store.stack.home.stack_state import worker_names
 
-from .process import Server, find_process
+from .process import Server, find_process, list_module_command
 
 _MODULE = "watchfloor.ingest.standing"
 _OWN_BYTES = 512 * MIB
@@ -27,8 +26,7 @@ _OWN_BYTES = 512 * MIB
 
 def make_standing_workers(settings: Settings, count: int) -> tuple[Server, ...]:
     """Returns the standing workers of a stack. They work with the settings of whoever starts them."""
-    # Without -P Python would import modules from the folder in which the process starts.
-    command = (sys.executable, "-P", "-m", _MODULE)
+    command = list_module_command(_MODULE)
     return tuple(
         Server(
             name,

@@ -58,13 +58,13 @@ class CalibrationStart:
         if now < self._due or not self._is_at_rest(now):
             return
         if is_calibrating(self._settings) or not self._is_wanted():
-            self._wait(now)
+            self._postpone(now)
             return
         with suppress(StackBusyError), hold_stack_lock(self._settings, 0):
             # Before this process had the lock, an ``up`` or ``down`` may have ended.
             if self._is_wanted() and not is_calibrating(self._settings):
                 self._starts += 1
-                self._wait(now)
+                self._postpone(now)
                 log.info("measuring what reading costs, try %d", self._starts)
                 note_try(self._settings)
                 start_server(process := calibration_process(self._settings))
@@ -81,7 +81,7 @@ class CalibrationStart:
         state = load_state(self._settings)
         return state is not None and state.prepared and load_note(self._settings).is_due(self._settings, state)
 
-    def _wait(self, now: float) -> None:
+    def _postpone(self, now: float) -> None:
         self._due = now + self._rules.first_seconds * 2 ** min(self._starts, _MOST_DOUBLED)
 
     def _is_at_rest(self, now: float) -> bool:

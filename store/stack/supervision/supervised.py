@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
-import sys
-
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.servers.process import Server, find_process, start_server, stop_process
+from watchfloor.store.stack.servers.process import Server, find_process, make_helper, start_server, stop_process
 
 SUPERVISOR = "supervisor"
 _MODULE = "watchfloor.store.stack.supervision.supervisor"
@@ -15,11 +12,7 @@ _STOP_SECONDS = 5.0
 
 def supervisor_process(settings: Settings) -> Server:
     """Returns the supervisor as a process of the stack. It listens on no port."""
-    # Without -P Python would import modules from the folder in which the process starts.
-    command = (sys.executable, "-P", "-m", _MODULE)
-    return Server(
-        SUPERVISOR, command, settings.home, ports={}, is_ready=lambda port: True, given=pickle.dumps(settings)
-    )
+    return make_helper(settings, SUPERVISOR, _MODULE)
 
 
 def is_supervised(settings: Settings) -> bool:

@@ -31,8 +31,9 @@ _MOST_BYTES = 1 << 24
 
 def make_zone(vector: bytes, complete: bool, bloom_filter: bytes) -> bytes:
     """Returns the zone of a vector; ``complete`` says that each of its events has exactly one value."""
-    low, high, cut = find_bounds(vector) or (b"", b"", False)
-    flags = _BOUNDS * (find_bounds(vector) is not None) | _MAX_CUT * cut
+    bounds = find_bounds(vector)
+    low, high, cut = bounds or (b"", b"", False)
+    flags = _BOUNDS * (bounds is not None) | _MAX_CUT * cut
     flags |= _COMPLETE * (complete or has_all_rows(vector))
     head, rest = _HEAD.pack(_VERSION, flags, len(low), len(high)), low + high + bloom_filter
     return head + _CRC.pack(zlib.crc32(rest, zlib.crc32(head))) + rest

@@ -207,22 +207,12 @@ final class Block {
 
   /** Returns whether the source stands in the current row. */
   private boolean inRow() {
-    if (!source.hasTop()) {
-      return false;
-    }
-    ByteSequence data = source.getTopKey().getRowData();
-    int from = data.offset();
-    return Arrays.equals(data.getBackingArray(), from, from + data.length(), row, 0, row.length);
+    return AnswerKeys.isInRow(source, row);
   }
 
   /** Seeks a key. Returns false if it is after the range's end; the source is not moved then. */
   private boolean seekTo(Key key) throws IOException {
-    Range left = AnswerKeys.from(key, range);
-    if (left == null) {
-      return false;
-    }
-    source.seek(left, VECTORS, true);
-    return true;
+    return AnswerKeys.seek(source, key, range, VECTORS);
   }
 
   /**

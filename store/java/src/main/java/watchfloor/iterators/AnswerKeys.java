@@ -1,8 +1,14 @@
 package watchfloor.iterators;
 
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Collection;
+import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 
 /**
  * The keys of answers, for iterators that give one answer per row. A key consists of the row alone, as
@@ -47,5 +53,27 @@ public final class AnswerKeys {
     return range.getEndKey() != null && start.compareTo(range.getEndKey()) > 0
         ? null
         : new Range(start, true, range.getEndKey(), range.isEndKeyInclusive());
+  }
+
+  /** Seeks a key within a range. Returns false if the key is after the range's end; the source is not moved then. */
+  public static boolean seek(
+      SortedKeyValueIterator<Key, Value> source, Key start, Range range, Collection<ByteSequence> families)
+      throws IOException {
+    Range left = from(start, range);
+    if (left == null) {
+      return false;
+    }
+    source.seek(left, families, true);
+    return true;
+  }
+
+  /** Returns whether a source stands in a row. */
+  public static boolean isInRow(SortedKeyValueIterator<Key, Value> source, byte[] row) {
+    if (!source.hasTop()) {
+      return false;
+    }
+    ByteSequence data = source.getTopKey().getRowData();
+    int from = data.offset();
+    return Arrays.equals(data.getBackingArray(), from, from + data.length(), row, 0, row.length);
   }
 }

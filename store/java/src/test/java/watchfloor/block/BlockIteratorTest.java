@@ -27,7 +27,6 @@ import java.util.TreeMap;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
-import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import org.apache.accumulo.core.iterators.WrappingIterator;
 import org.apache.hadoop.io.Text;
@@ -43,18 +42,6 @@ import watchfloor.iterators.Programs;
 import watchfloor.iterators.Tables;
 
 class BlockIteratorTest extends DrawnBlocks {
-  private static BlockIterator iterator(SortedKeyValueIterator<Key, Value> source, Map<String, String> options) {
-    return iterator(source, options, Tables.ENVIRONMENT);
-  }
-
-  private static BlockIterator iterator(
-      SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
-    BlockIterator iterator = new BlockIterator();
-    assertTrue(iterator.validateOptions(options));
-    iterator.init(source, options, environment);
-    return iterator;
-  }
-
   private BlockIterator iterator(byte[] program, String... columns) {
     return iterator(Tables.visible(blocks), options(program, columns));
   }

@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
@@ -33,17 +32,6 @@ import watchfloor.iterators.Tables;
 
 /** What a scan of blocks does not read. */
 class BlockReadsTest extends DrawnBlocks {
-  private static BlockIterator iterator(SortedKeyValueIterator<Key, Value> source, Map<String, String> options) {
-    return iterator(source, options, Tables.ENVIRONMENT);
-  }
-
-  private static BlockIterator iterator(
-      SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
-    BlockIterator iterator = new BlockIterator();
-    iterator.init(source, options, environment);
-    return iterator;
-  }
-
   /** Counts what is asked of the table. */
   private static final class Counting extends WrappingIterator {
     int seeks;

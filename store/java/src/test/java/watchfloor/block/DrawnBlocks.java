@@ -15,6 +15,7 @@ import static watchfloor.iterators.Programs.scalar;
 import static watchfloor.iterators.Programs.text;
 import static watchfloor.iterators.Programs.time;
 import static watchfloor.iterators.Programs.u16;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -28,6 +29,7 @@ import java.util.TreeMap;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.block.vector.Vectors;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.Tables;
@@ -48,6 +50,18 @@ abstract class DrawnBlocks {
   /** That of a table whose zones are used, or not: this makes no difference. */
   IteratorEnvironment environment() {
     return environments.nextBoolean() ? Tables.ZONED : Tables.ENVIRONMENT;
+  }
+
+  static BlockIterator iterator(SortedKeyValueIterator<Key, Value> source, Map<String, String> options) {
+    return iterator(source, options, Tables.ENVIRONMENT);
+  }
+
+  static BlockIterator iterator(
+      SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
+    BlockIterator iterator = new BlockIterator();
+    assertTrue(iterator.validateOptions(options));
+    iterator.init(source, options, environment);
+    return iterator;
   }
 
   /** An event's values by field, encoded; a list's are in the cell layout's form. */
