@@ -62,6 +62,11 @@ def show(page: Page, service: PageService, search: str) -> None:
     page.goto(f"{service.url}/#/explore?{search}")
 
 
+def go(page: Page, search: str) -> None:
+    """Goes to another search without loading the page anew."""
+    page.evaluate("address => { location.hash = address }", f"#/explore?{search}")
+
+
 def count_statuses() -> Counter[str]:
     """Returns the number of events of each status in both sources."""
     counts = Counter(str(make_event(number)["status"]) for number in range(EVENTS))
@@ -142,6 +147,29 @@ def test_fields_tell_what_their_indexes_cover(page: Page, service: PageService) 
     expect(fields.filter(has_text="bytes").locator(".indexed")).to_have_count(0)
     show(page, service, f"source={GATE.name}")
     expect(fields.filter(has_text="bytes").locator(".field-name")).to_have_attribute("title", f"int · {later}")
+
+
+def test_a_search_that_is_left_while_its_fields_are_read_is_not_shown(page: Page, service: PageService) -> None:
+    show(page, service, f"source={SHOP.name}")
+    expect(page.locator(".total")).to_have_text(f"{EVENTS:,} events")
+    held: list[Route] = []
+    page.route(f"**/api/v1/sources/{GATE.name}", lambda route: held.append(route))
+    with page.expect_request(f"**/api/v1/sources/{GATE.name}"):
+        go(page, f"source={GATE.name}")
+    go(page, f"source={SHOP.name}&stack=user")
+    stack = page.get_by_label("Stack by")
+    expect(stack).to_have_value("user")
+    with page.expect_response(f"**/api/v1/sources/{GATE.name}"):
+        held[0].continue_()
+    page.wait_for_timeout(200)  # in which the page would show the fields
+    page.unroute_all()
+    expect(stack).to_have_value("user")
+    expect(page.locator(".total")).to_have_text(f"{EVENTS:,} events")
+    # A search is asked for even if another one changes less, but comes before its fields are there.
+    go(page, f"source={GATE.name}")
+    go(page, f"source={GATE.name}&stack=status")
+    expect(page.locator(".total")).to_have_text(f"{OTHERS} events")
+    expect(stack).to_have_value("status")
 
 
 def test_a_download_that_is_partial_is_not_saved(page: Page) -> None:

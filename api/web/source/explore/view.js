@@ -30,6 +30,7 @@ export function createExplore() {
   const explainer = createExplainer(search.get);
   const suggestions = createSuggestions(search.get, catalog);
   let fields = [];
+  let shown = EMPTY;
   let wasRun = false;
   let showsFields = !NARROW.matches && recall("fields", true);
   let wraps = recall("wrap", false);
@@ -113,17 +114,20 @@ export function createExplore() {
     else if (anew) follow(next, true);
   }
 
-  /** Shows another search, and asks for what has changed. */
+  /**
+   * Shows another search, and asks for what has changed since the last one that was shown. A search that another one
+   * follows while its fields are read is not shown.
+   */
   async function follow(next, anew = false) {
-    const before = search.get();
     search.update(next);
-    const changed = new Set(Object.keys(EMPTY).filter((name) => String(before[name]) !== String(next[name])));
+    const changed = new Set(Object.keys(EMPTY).filter((name) => String(shown[name]) !== String(next[name])));
     if (changed.has("where")) editor.set(next.where);
     sources.render();
     time.render();
     const asks = anew || !wasRun || ASKS.some((name) => changed.has(name));
     if (!wasRun || changed.has("sources")) await readFields();
     if (toAddress(search.get()) !== toAddress(next)) return;
+    shown = next;
     showTab();
     histogram.showStack(next.stack);
     events.setColumns(fields);
@@ -145,12 +149,15 @@ export function createExplore() {
   }
 
   async function readFields() {
+    const { sources: asked } = search.get();
+    let found = [];
     try {
-      fields = await catalog.readFields(search.get().sources);
+      found = await catalog.readFields(asked);
     } catch (error) {
-      fields = [];
       notify(describeError(error), "bad");
     }
+    if (String(search.get().sources) !== String(asked)) return;
+    fields = found;
     fieldList.setFields(fields);
     histogram.offerFields(fields, search.get().sources.length !== 1);
     stats.setFields(fields);

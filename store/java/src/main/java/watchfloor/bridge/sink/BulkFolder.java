@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
+import org.apache.accumulo.core.client.TableNotFoundException;
+import org.apache.accumulo.core.client.admin.TableOperations;
 import org.apache.accumulo.core.client.rfile.RFile;
 import org.apache.accumulo.core.client.rfile.RFileWriter;
 import org.apache.accumulo.core.data.Key;
@@ -33,6 +35,10 @@ import watchfloor.bridge.columns.WideBatch;
 public final class BulkFolder implements AutoCloseable {
   /** The timestamp of entries, which the servers replace by the time of the import. */
   private static final long NO_TIME = 0;
+  /** How often an import is asked for if the manager does not know a table that exists, and the pause between. */
+  private static final int ATTEMPTS = 20;
+
+  private static final long PAUSE_MILLIS = 100;
 
   private final Connection connection;
   private final String table;
@@ -168,9 +174,23 @@ public final class BulkFolder implements AutoCloseable {
     }
   }
 
+  /**
+   * Imports the folder. The manager looks a table's name up in a cache, which may be read while it is made and then lacks
+   * a table that was created just before: it refuses the import, although the table exists, and is asked again.
+   */
   private Void load() throws Exception {
-    connection.client().tableOperations().importDirectory(path.toString()).to(table).tableTime(true).load();
-    return null;
+    TableOperations tables = connection.client().tableOperations();
+    for (int attempt = 1; ; attempt++) {
+      try {
+        tables.importDirectory(path.toString()).to(table).tableTime(true).load();
+        return null;
+      } catch (TableNotFoundException e) {
+        if (attempt == ATTEMPTS || !tables.exists(table)) {
+          throw e;
+        }
+        Thread.sleep(PAUSE_MILLIS);
+      }
+    }
   }
 
   /** Returns a call that has a deadline. */
