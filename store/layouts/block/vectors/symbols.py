@@ -33,7 +33,7 @@ class StringCompressor:
 
     def __init__(self, data: bytes, lengths: np.ndarray) -> None:
         """``data`` are strings one after the other, and ``lengths`` the length of each."""
-        make = jvm.java_class("watchfloor.block.vector.StringCompressor")
+        make = jvm.java_class("watchfloor.block.vector.packing.StringCompressor")
         self._java: Any = call_java(make, to_java_bytes(data), find_ends(lengths))
         self._table = bytes(call_java(self._java.table))
 

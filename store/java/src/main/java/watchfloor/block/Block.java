@@ -14,12 +14,14 @@ import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.block.hot.HotBlock;
+import watchfloor.block.hot.HotBlocks;
+import watchfloor.block.vector.StoredVector;
 import watchfloor.block.vector.Vector;
+import watchfloor.block.zone.RowTimes;
 import watchfloor.block.zone.Zone;
 import watchfloor.block.zone.Zones;
 import watchfloor.iterators.AnswerKeys;
-import watchfloor.iterators.BigEndian;
-import watchfloor.iterators.filter.ValueBounds;
 
 /**
  * Reads the block at which a scan stands: finds the cells that are asked for and reads no others.
@@ -33,16 +35,6 @@ import watchfloor.iterators.filter.ValueBounds;
  * and so is the first one of a scan.
  */
 final class Block {
-  /**
-   * The length of a block's row ID, {@code SHARD(4) REVTS(8) SPAN(4) ID(8)}. REVTS is the reversed time of the newest
-   * event; SPAN is the number of seconds from it to the oldest.
-   */
-  private static final int ROW_LENGTH = 24;
-  private static final int TIME_AT = 4;
-  private static final int SPAN_AT = 12;
-  private static final long MICROS = 1_000_000;
-  private static final int SATURATED = -1;
-
   /** The number of cells that are passed one by one before a seek is faster. */
   private static final int STEPS_BEFORE_SEEK = 2;
   private static final byte[] EMPTY = new byte[0];
@@ -50,6 +42,7 @@ final class Block {
   private static final Collection<ByteSequence> VECTORS = Set.of(new ArrayByteSequence(EMPTY));
 
   private final List<byte[]> names = new ArrayList<>();
+  private final List<String> fields = new ArrayList<>();
 
   private SortedKeyValueIterator<Key, Value> source;
   private Range range;
@@ -61,9 +54,18 @@ final class Block {
   /** Whether the block was found by its zones, so that the source does not stand in its row yet. */
   private boolean isByZones;
 
-  // By slot: the stored bytes (null if there are none or they were not looked for), whether they were looked for,
-  // whether the vector has been wrapped around them, and the vector.
-  private byte[][] stored;
+  /** Null if blocks are read from the table alone. */
+  private HotBlocks hotBlocks;
+  /** What other scans have read of the block, and this one; null if blocks are read from the table alone. */
+  private HotBlock hot;
+  /** Whether this scan has read more of the block than was known. */
+  private boolean isHotter;
+  /** Whether the source has moved on from the first cell of the row. */
+  private boolean hasMoved;
+
+  // By slot: what is stored (null if there is nothing or it was not looked for), whether it was looked for, whether the
+  // vector has been wrapped around it, and the vector.
+  private StoredVector[] stored;
   private boolean[] known;
   private boolean[] wrapped;
   private Vector[] vectors;
@@ -71,10 +73,7 @@ final class Block {
 
   private byte[] row;
   private int rows;
-  private long newest;
-  private long oldest;
-  private final ValueBounds time = new ValueBounds();
-  private final byte[] timeBytes = new byte[2 * Long.BYTES];
+  private final RowTimes times = new RowTimes();
   /** The source has passed all qualifiers from this one to its position. */
   private byte[] passedFrom;
   private final Vector first = new Vector("the first field");
@@ -88,21 +87,27 @@ final class Block {
       }
     }
     names.add(raw);
+    fields.add(name);
     return names.size() - 1;
   }
 
   /** Ends the allocation of slots. */
   void freeze() {
     int count = names.size();
-    stored = new byte[count][];
+    stored = new StoredVector[count];
     known = new boolean[count];
     wrapped = new boolean[count];
     vectors = new Vector[count];
-    Arrays.setAll(vectors, i -> new Vector("field " + new String(names.get(i), StandardCharsets.UTF_8)));
+    Arrays.setAll(vectors, i -> new Vector("field " + fields.get(i)));
     Integer[] order = new Integer[count];
     Arrays.setAll(order, i -> i);
     Arrays.sort(order, (a, b) -> Arrays.compareUnsigned(names.get(a), names.get(b)));
     sorted = Arrays.stream(order).mapToInt(i -> i).toArray();
+  }
+
+  /** Has what other scans have read of a block used, and what this one reads kept. Called before the first seek. */
+  void useHotBlocks(HotBlocks blocks) {
+    hotBlocks = blocks;
   }
 
   /** Has blocks found by their zones. Called after {@link #freeze} and before the first seek. */
@@ -159,40 +164,46 @@ final class Block {
 
   /** Moves to the next row and reads its times. Reads no cell yet. Returns false at the end of the range. */
   boolean next() throws IOException {
+    keepHot();
     row = range == null ? null : nextRow();
     if (row == null) {
       range = null;
       return false;
     }
-    if (row.length != ROW_LENGTH) {
-      throw new IllegalStateException("a block's row has " + ROW_LENGTH + " bytes, not " + row.length);
-    }
+    times.read(row);
     Arrays.fill(stored, null);
     Arrays.fill(known, false);
     Arrays.fill(wrapped, false);
-    newest = newest(row, 0);
-    int span = BigEndian.getInt(row, SPAN_AT);
-    long micros = (span & 0xFFFF_FFFFL) * MICROS;
-    boolean unbounded = span == SATURATED || newest < Long.MIN_VALUE + micros;
-    oldest = unbounded ? Long.MIN_VALUE : newest - micros;
-    BigEndian.putLong(timeBytes, 0, oldest ^ Long.MIN_VALUE);
-    BigEndian.putLong(timeBytes, Long.BYTES, newest ^ Long.MIN_VALUE);
-    time.set(timeBytes, 0, Long.BYTES, Long.BYTES, 2 * Long.BYTES, false);
+    hot = null;
     return true;
-  }
-
-  /** Returns the time of the newest event of the block whose row begins at an offset of some bytes. */
-  static long newest(byte[] bytes, int offset) {
-    return Long.MAX_VALUE - BigEndian.getLong(bytes, offset + TIME_AT);
   }
 
   /** Moves the source to the first entry after the row. */
   private void leave() throws IOException {
-    for (int i = 0; i < STEPS_BEFORE_SEEK && inRow(); i++) {
+    Key after = new Key(row).followingKey(PartialKey.ROW);
+    if (inRow() && range.getEndKey() != null && after.compareTo(range.getEndKey()) >= 0) {
+      range = null;
+      return;
+    }
+    for (int i = 0; hasMoved && i < STEPS_BEFORE_SEEK && inRow(); i++) {
       source.next();
     }
-    if (inRow() && !seekTo(new Key(row).followingKey(PartialKey.ROW))) {
-      range = null;
+    if (inRow()) {
+      seekTo(after);
+    }
+  }
+
+  /** Returns what is known of the block at whose first cell the source stands; null if nothing may be known or kept. */
+  private HotBlock findHot() {
+    Key end = range.getEndKey();
+    boolean isWhole = end == null || new Key(row).followingKey(PartialKey.ROW).compareTo(end) <= 0;
+    return hotBlocks == null || !isWhole ? null : hotBlocks.open(row, source.getTopKey());
+  }
+
+  private void keepHot() {
+    if (isHotter) {
+      hotBlocks.keep(row, hot);
+      isHotter = false;
     }
   }
 
@@ -201,6 +212,7 @@ final class Block {
    * range may go on in the next tablet, where the scan begins anew. The current row cannot be read any more.
    */
   byte[] following() throws IOException {
+    keepHot();
     leave();
     return range != null && source.hasTop() ? source.getTopKey().getRowData().toArray() : null;
   }
@@ -226,7 +238,12 @@ final class Block {
       return false;
     }
     passedFrom = EMPTY;
-    rows = first.wrap(source.getTopValue().get()).rows();
+    hasMoved = false;
+    hot = findHot();
+    rows = hot == null ? -1 : hot.rows();
+    if (rows < 0) {
+      rows = first.wrap(source.getTopValue().get()).rows();
+    }
     return true;
   }
 
@@ -244,19 +261,9 @@ final class Block {
     return rows;
   }
 
-  /** Returns the bounds of the events' times, which the row ID tells. */
-  ValueBounds time() {
-    return time;
-  }
-
-  /** Returns the time (µs) of the newest event. */
-  long newest() {
-    return newest;
-  }
-
-  /** Returns a time (µs) that no event is before; Long.MIN_VALUE if the row does not tell one. */
-  long oldest() {
-    return oldest;
+  /** Returns the times of the block's events, which its row tells. */
+  RowTimes times() {
+    return times;
   }
 
   /** Returns the slots in the order of their cells. Reading them in this order is fastest. */
@@ -266,20 +273,34 @@ final class Block {
 
   /** Returns a field's vector; null if no event has the field or the reader may not see it. */
   Vector vector(int slot) throws IOException {
-    byte[] bytes = stored(slot);
-    if (bytes == null) {
+    if (!known[slot]) {
+      find(slot);
+    }
+    if (stored[slot] == null) {
       return null;
     }
     if (!wrapped[slot]) {
-      vectors[slot].wrap(bytes);
+      wrap(slot);
       if (vectors[slot].rows() != rows) {
-        String name = new String(names.get(slot), StandardCharsets.UTF_8);
         throw new IllegalStateException(
-            "vector: field " + name + " has " + vectors[slot].rows() + " rows, and its block has " + rows);
+            "vector: field " + fields.get(slot) + " has " + vectors[slot].rows() + " rows, and its block has " + rows);
       }
       wrapped[slot] = true;
     }
     return vectors[slot];
+  }
+
+  /** Reads a vector's header. One that is damaged is not kept: the table may have a good one the next time. */
+  private void wrap(int slot) {
+    try {
+      vectors[slot].wrap(stored[slot]);
+      isHotter |= hot != null && stored[slot].isCompressed();
+    } catch (IllegalStateException e) {
+      if (hot != null) {
+        hot.remove(fields.get(slot));
+      }
+      throw e;
+    }
   }
 
   /** Returns the stored bytes of a field's vector; null where {@link #vector} is. */
@@ -287,11 +308,21 @@ final class Block {
     if (!known[slot]) {
       find(slot);
     }
-    return stored[slot];
+    return stored[slot] == null ? null : stored[slot].bytes();
   }
 
   /** Looks for a field's cell, and keeps the needed cells that it passes. */
   private void find(int slot) throws IOException {
+    StoredVector read = hot == null ? null : hot.get(fields.get(slot));
+    if (read == null) {
+      seekCell(slot);
+    } else if (read != StoredVector.NONE) {
+      stored[slot] = read;
+    }
+    known[slot] = true;
+  }
+
+  private void seekCell(int slot) throws IOException {
     byte[] name = names.get(slot);
     boolean within = Arrays.compareUnsigned(name, passedFrom) >= 0 || begin(name);
     for (int steps = 0; within && atField(); steps++) {
@@ -302,11 +333,23 @@ final class Block {
       }
       if (steps < STEPS_BEFORE_SEEK) {
         source.next();
+        hasMoved = true;
       } else {
         within = begin(name);
       }
     }
-    known[slot] = true;
+    if (!known[slot]) {
+      remember(slot, StoredVector.NONE);
+    }
+  }
+
+  /** Has what was read of a field known to other scans. */
+  private void remember(int slot, StoredVector vector) {
+    if (hot != null) {
+      hot.setRows(rows);
+      hot.put(fields.get(slot), vector);
+      isHotter = true;
+    }
   }
 
   /**
@@ -317,6 +360,7 @@ final class Block {
       return false;
     }
     passedFrom = name;
+    hasMoved = true;
     return true;
   }
 
@@ -331,8 +375,9 @@ final class Block {
         int slot = sorted[middle];
         if (!known[slot]) {
           // A source makes a new array for each value, so this one does not change when the source moves on.
-          stored[slot] = source.getTopValue().get();
+          stored[slot] = new StoredVector(source.getTopValue().get(), hot != null);
           known[slot] = true;
+          remember(slot, stored[slot]);
         }
         return;
       }

@@ -52,11 +52,11 @@ final class BlockEvents implements StatsSource {
 
   @Override
   public long oldest() {
-    return block.oldest();
+    return block.times().oldest();
   }
 
   @Override
   public long newest() {
-    return block.newest();
+    return block.times().newest();
   }
 }

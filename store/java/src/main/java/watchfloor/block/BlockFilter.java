@@ -301,7 +301,7 @@ final class BlockFilter {
 
     @Override
     int select(Block block, int[] rows, int count) throws IOException {
-      Verdict verdict = within(block.time(), false);
+      Verdict verdict = within(block.times().bounds(), false);
       return verdict == Verdict.NONE ? 0 : verdict == Verdict.ALL ? count : field.select(block, rows, count);
     }
   }

@@ -65,7 +65,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     String[] columns = EventOptions.columns(options);
     slots = Arrays.stream(columns).mapToInt(block::slot).toArray();
     block.freeze();
-    matching.useZones(source, environment, block);
+    matching.prepare(source, environment, block);
     wanted = new boolean[block.slotsInOrder().length];
     for (int slot : slots) {
       wanted[slot] = true;

@@ -7,6 +7,7 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.block.hot.HotBlocks;
 import watchfloor.block.zone.Zones;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.filter.Verdict;
@@ -32,10 +33,11 @@ final class BlockRows {
   }
 
   /**
-   * Has blocks passed over by their zones, if they have some and the filter has conditions that zones decide. Called once
-   * all slots are allocated, and before the source is sought.
+   * Has vectors that other scans have read used again, and blocks passed over by their zones, if they have some and the
+   * filter has conditions that zones decide. Called once all slots are allocated, and before the source is sought.
    */
-  void useZones(SortedKeyValueIterator<Key, Value> source, IteratorEnvironment environment, Block block) {
+  void prepare(SortedKeyValueIterator<Key, Value> source, IteratorEnvironment environment, Block block) {
+    block.useHotBlocks(HotBlocks.of(environment));
     Zones zones = new Zones();
     if (filter != null && filter.addZones(zones, block) && Zones.areWritten(environment)) {
       zones.setSource(source.deepCopy(environment));
@@ -51,8 +53,8 @@ final class BlockRows {
   /** Returns whether events of the block may match, as far as its row and its zones tell. */
   boolean mayMatch(Block block) throws IOException {
     return filter == null
-        || filter.within(block.time(), false) != Verdict.NONE
-            && (!block.readZones() || filter.within(block.time(), true) != Verdict.NONE);
+        || filter.within(block.times().bounds(), false) != Verdict.NONE
+            && (!block.readZones() || filter.within(block.times().bounds(), true) != Verdict.NONE);
   }
 
   /** Selects the rows of a block, which is open, and returns their number. */

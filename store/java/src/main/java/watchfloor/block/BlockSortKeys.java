@@ -61,7 +61,7 @@ final class BlockSortKeys {
    */
   boolean mayBeBefore(byte[] other) {
     // Suffixes of other sources have other lengths, so a key that has one does not tell its time.
-    return orders.size() > 1 || key.hasSuffix() || block.newest() >= SortKey.time(other);
+    return orders.size() > 1 || key.hasSuffix() || block.times().newest() >= SortKey.time(other);
   }
 
   /** Offers the events in the first {@code count} rows, and overwrites these. */

@@ -4,6 +4,7 @@ import java.util.List;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.arrow.vector.FieldVector;
+import watchfloor.block.zone.RowTimes;
 import watchfloor.bridge.Connection;
 import watchfloor.bridge.columns.EventKeys;
 import watchfloor.bridge.scan.EventStream;
@@ -68,7 +69,7 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
   @Override
   protected boolean comeBefore(Key next) {
     return next != null
-        && keys.oldest() > Block.newest(next.getRowData().getBackingArray(), next.getRowData().offset());
+        && keys.oldest() > RowTimes.newest(next.getRowData().getBackingArray(), next.getRowData().offset());
   }
 
   @Override

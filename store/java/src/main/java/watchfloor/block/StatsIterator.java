@@ -41,7 +41,7 @@ public class StatsIterator extends GatheringIterator {
 
   @Override
   protected void prepareSource(SortedKeyValueIterator<Key, Value> source, IteratorEnvironment environment) {
-    matching.useZones(source, environment, block);
+    matching.prepare(source, environment, block);
   }
 
   @Override

@@ -57,7 +57,7 @@ public class TopIterator extends GatheringIterator {
 
   @Override
   protected void prepareSource(SortedKeyValueIterator<Key, Value> source, IteratorEnvironment environment) {
-    matching.useZones(source, environment, block);
+    matching.prepare(source, environment, block);
   }
 
   @Override
@@ -83,7 +83,7 @@ public class TopIterator extends GatheringIterator {
       return;
     }
     Condition wanted = boundValue == null ? null : keys.mayBeBefore(bound) ? upToBound : beforeBound;
-    if (keys.isFirstTime() && wanted != null && wanted.within(block.time()) == Verdict.NONE || !block.open()) {
+    if (keys.isFirstTime() && wanted != null && wanted.within(block.times().bounds()) == Verdict.NONE || !block.open()) {
       return;
     }
     Vector first = wanted == null ? null : block.vector(keys.firstSlot());

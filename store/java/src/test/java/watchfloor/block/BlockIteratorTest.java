@@ -130,7 +130,7 @@ class BlockIteratorTest extends DrawnBlocks {
     for (int round = 0; round < 200; round++) {
       byte[] program = tree(3);
       String[] authorizations = random.nextInt(4) == 0 ? new String[0] : new String[] {"red"};
-      BlockIterator iterator = iterator(Tables.visible(blocks, authorizations), options(program, FIELDS), environment());
+      BlockIterator iterator = iterator(Tables.visible(blocks, authorizations), options(program, FIELDS), environment(authorizations));
       TreeMap<Key, Value> answers = Tables.read(iterator, new Range());
       List<String> found = fromBlocks(answers, FIELDS);
       assertEquals(fromCells(program, authorizations, FIELDS), found, () -> base64(program));

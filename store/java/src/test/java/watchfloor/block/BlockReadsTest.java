@@ -1,6 +1,8 @@
 package watchfloor.block;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static watchfloor.iterators.Programs.and;
 import static watchfloor.iterators.Programs.eq;
@@ -19,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.TreeMap;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
@@ -124,5 +127,93 @@ class BlockReadsTest extends DrawnBlocks {
     byte[] program = eq(scalar("uri"), text("none"));
     assertEquals(0, Tables.read(iterator(table, options(program, FIELDS)), new Range()).size());
     assertTrue(table.steps < 10 && table.seeks < 5, table.steps + " steps, " + table.seeks + " seeks");
+  }
+
+  @Test
+  void whatWasReadIsNotReadAgain() throws IOException {
+    fill(20, "red");
+    IteratorEnvironment scan = Tables.scan("reads-" + System.nanoTime(), false, "red");
+    TreeMap<Key, Value> right = Tables.read(iterator(Tables.visible(blocks, "red"), options(null, FIELDS)), new Range());
+    for (int round = 0; round < 2; round++) {
+      Counting table = new Counting(Tables.visible(blocks, "red"));
+      assertEquals(right, Tables.read(iterator(table, options(null, FIELDS), scan), new Range()));
+      assertTrue(round == 0 ? table.bytes > 20 * 3 : table.bytes == 0, "values read: " + table.bytes);
+    }
+    // Of what another scan lacks, only that is read.
+    Counting table = new Counting(Tables.visible(blocks, "red"));
+    put(blocks, right.firstKey().getRowData().toArray(), "zone", Vectors.plain(0, Collections.emptyList()), "");
+    Tables.read(iterator(table, options(null, "ts", "zzz"), scan), new Range());
+    assertEquals(0, table.bytes, "values read");
+    // A range of one block is over with it: nothing behind it is looked for.
+    table.seeks = table.steps = 0;
+    Range one = new Range(right.firstKey().getRow());
+    assertEquals(1, Tables.read(iterator(table, options(null, FIELDS), scan), one).size());
+    assertEquals(1, table.seeks);
+    assertEquals(0, table.steps);
+  }
+
+  @Test
+  void eachReaderSeesItsOwn() throws IOException {
+    fill(20, "red");
+    String id = "own-" + System.nanoTime();
+    for (int round = 0; round < 6; round++) {
+      String[] authorizations = round % 2 == 0 ? new String[] {"red"} : new String[0];
+      IteratorEnvironment scan = Tables.scan(id, round > 3, authorizations);
+      byte[] program = eq(scalar("host"), text("h" + round + ".example"));
+      for (byte[] filter : new byte[][] {null, program, not(program)}) {
+        TreeMap<Key, Value> right =
+            Tables.read(iterator(Tables.visible(blocks, authorizations), options(filter, FIELDS)), new Range());
+        BlockIterator iterator = iterator(Tables.visible(blocks, authorizations), options(filter, FIELDS), scan);
+        assertEquals(right, Tables.read(iterator, new Range()));
+      }
+    }
+  }
+
+  @Test
+  void aBlockThatIsWrittenAnewIsReadAnew() throws IOException {
+    byte[] row = block(0, Tables.NOW, new ArrayList<>(List.of(draw(Tables.NOW, true))), "");
+    IteratorEnvironment scan = Tables.scan("anew-" + System.nanoTime(), false);
+    TreeMap<Key, Value> old = Tables.read(iterator(Tables.visible(blocks), options(null, FIELDS), scan), new Range());
+    TreeMap<Key, Value> cells = new TreeMap<>(blocks);
+    blocks.clear();
+    written = 77;
+    block(0, Tables.NOW, new ArrayList<>(List.of(draw(Tables.NOW, true))), "");
+    TreeMap<Key, Value> later = new TreeMap<>();
+    blocks.forEach((key, value) -> later.put(later(row, key), value));
+    TreeMap<Key, Value> right = Tables.read(iterator(Tables.visible(later), options(null, FIELDS)), new Range());
+    assertEquals(old.firstKey(), right.firstKey());
+    assertNotEquals(old, right);
+    for (int round = 0; round < 2; round++) {
+      assertEquals(right, Tables.read(iterator(Tables.visible(later), options(null, FIELDS), scan), new Range()));
+      // As a scan that began before it was written still sees the old one.
+      assertEquals(old, Tables.read(iterator(Tables.visible(cells), options(null, FIELDS), scan), new Range()));
+    }
+  }
+
+  /** Returns the key of a cell that is written into a row later than another cell with that column. */
+  private static Key later(byte[] row, Key key) {
+    byte[] qualifier = key.getColumnQualifierData().toArray();
+    Key cell = Tables.key(row, key.getColumnFamily().toString(), qualifier, key.getColumnVisibility().toString());
+    cell.setTimestamp(key.getTimestamp() + 1);
+    return cell;
+  }
+
+  @Test
+  void damageIsFoundAndNotKept() throws IOException {
+    byte[] row = block(0, Tables.NOW, new ArrayList<>(List.of(draw(Tables.NOW, true))), "");
+    Key cell = Tables.key(row, "", text("uri"), "");
+    Value good = blocks.get(cell);
+    byte[] damaged = good.get().clone();
+    damaged[damaged.length - 1] ^= 1;
+    blocks.put(cell, new Value(damaged));
+    IteratorEnvironment scan = Tables.scan("damaged-" + System.nanoTime(), false);
+    for (int round = 0; round < 2; round++) {
+      BlockIterator iterator = iterator(Tables.visible(blocks), options(eq(scalar("uri"), text("/1"))), scan);
+      assertThrows(IllegalStateException.class, () -> Tables.read(iterator, new Range()));
+      Tables.read(iterator(Tables.visible(blocks), options(null, "ts", "port"), scan), new Range());
+    }
+    blocks.put(cell, good);
+    BlockIterator iterator = iterator(Tables.visible(blocks), options(exists(scalar("uri")), "uri"), scan);
+    assertEquals(1, Tables.read(iterator, new Range()).size());
   }
 }

@@ -46,10 +46,14 @@ abstract class DrawnBlocks {
   int written;
 
   private final Random environments = new Random(7);
+  /** The ID of the table, which no other test has. */
+  private final String table = Integer.toHexString(System.identityHashCode(this)) + "-" + System.nanoTime();
 
-  /** That of a table whose zones are used, or not: this makes no difference. */
-  IteratorEnvironment environment() {
-    return environments.nextBoolean() ? Tables.ZONED : Tables.ENVIRONMENT;
+  /** That of a table whose zones are used, or not, and whose blocks are kept, or not: this makes no difference. */
+  IteratorEnvironment environment(String... authorizations) {
+    boolean isZoned = environments.nextBoolean();
+    boolean isKept = environments.nextInt(3) > 0;
+    return isKept ? Tables.scan(table, isZoned, authorizations) : isZoned ? Tables.ZONED : Tables.ENVIRONMENT;
   }
 
   static BlockIterator iterator(SortedKeyValueIterator<Key, Value> source, Map<String, String> options) {

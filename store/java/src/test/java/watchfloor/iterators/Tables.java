@@ -15,6 +15,7 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.TableId;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
+import org.apache.accumulo.core.iterators.IteratorUtil.IteratorScope;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import org.apache.accumulo.core.iterators.WrappingIterator;
 import org.apache.accumulo.core.iteratorsImpl.system.ColumnFamilySkippingIterator;
@@ -26,20 +27,32 @@ import org.apache.accumulo.core.security.Authorizations;
 public final class Tables {
   public static final long NOW = 1_456_000_000_000_000L;
 
-  /** The environment of a table whose blocks have no zones. */
-  public static final IteratorEnvironment ENVIRONMENT = environment(null);
+  /** The environment of a table whose blocks have no zones, and of which nothing is kept. */
+  public static final IteratorEnvironment ENVIRONMENT = environment(null, IteratorScope.majc, "1");
   /** The environment of a table whose blocks all have zones. */
-  public static final IteratorEnvironment ZONED = environment("true");
+  public static final IteratorEnvironment ZONED = environment("true", IteratorScope.majc, "1");
 
   private Tables() {}
 
-  /** Ours ask only whether blocks have zones; the table below asks whether it is to give a sample. */
-  private static IteratorEnvironment environment(String zones) {
+  /** Returns the environment of a scan of a table. What is read may be kept for further scans of a table of that ID. */
+  public static IteratorEnvironment scan(String table, boolean isZoned, String... authorizations) {
+    return environment(isZoned ? "true" : null, IteratorScope.scan, table, authorizations);
+  }
+
+  /** Ours ask whether blocks have zones and what scan it is; the table below asks whether it is to give a sample. */
+  private static IteratorEnvironment environment(
+      String zones, IteratorScope scope, String table, String... authorizations) {
     Map<String, Object> custom = new HashMap<>();
     custom.put("getTableCustom", zones);
     Object configuration = answering(PluginEnvironment.Configuration.class, custom);
     Object plugin = answering(PluginEnvironment.class, Map.of("getConfiguration", configuration));
-    Map<String, Object> answers = Map.of("isSamplingEnabled", false, "getTableId", TableId.of("1"), "getPluginEnv", plugin);
+    Map<String, Object> answers =
+        Map.of(
+            "isSamplingEnabled", false,
+            "getTableId", TableId.of(table),
+            "getPluginEnv", plugin,
+            "getIteratorScope", scope,
+            "getAuthorizations", new Authorizations(authorizations));
     return answering(IteratorEnvironment.class, answers);
   }
 

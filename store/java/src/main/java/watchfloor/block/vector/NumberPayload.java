@@ -1,5 +1,8 @@
 package watchfloor.block.vector;
 
+import watchfloor.block.vector.packing.LittleEndian;
+import watchfloor.block.vector.packing.PackedBits;
+
 /**
  * Reads the numbers of a vector, widened to longs. They are stored as differences from a base, or from the number
  * before.

@@ -2,6 +2,9 @@ package watchfloor.block.vector;
 
 import java.util.Arrays;
 import java.util.function.IntPredicate;
+import watchfloor.block.vector.packing.LittleEndian;
+import watchfloor.block.vector.packing.PackedBits;
+import watchfloor.block.vector.packing.SymbolTable;
 
 /**
  * Reads the values of a dictionary or of a plain vector: bytes of any length, one value after the other.
@@ -253,5 +256,28 @@ final class ValueSection {
     one[0] = place;
     byte[] bytes = findPacked(one, 1, begins, ends);
     return test.holds(bytes, begins[0], ends[0]);
+  }
+
+  /** Returns the first value of which the bytes pass a test, as those of all values after it must. */
+  int first(Vector.Test test) {
+    int low = 0;
+    int high = count;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (holds(middle, test)) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+
+  /** Returns the place of a value among values that are ascending; -1 if it is not there. */
+  int place(byte[] value) {
+    int found = first((bytes, from, to) -> Arrays.compareUnsigned(bytes, from, to, value, 0, value.length) >= 0);
+    boolean isSame =
+        found < count && holds(found, (bytes, from, to) -> Arrays.equals(bytes, from, to, value, 0, value.length));
+    return isSame ? found : -1;
   }
 }

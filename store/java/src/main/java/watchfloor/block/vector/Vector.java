@@ -1,6 +1,7 @@
 package watchfloor.block.vector;
 
-import java.util.Arrays;
+import watchfloor.block.vector.packing.LittleEndian;
+import watchfloor.block.vector.packing.PackedBits;
 import watchfloor.iterators.filter.ValueBounds;
 
 /**
@@ -38,6 +39,9 @@ public final class Vector {
   private final String name;
   private final VectorHeader header;
 
+  /** The vector that is read, null if it is part of an array. */
+  private StoredVector stored;
+
   // The payload and the positions of its parts. Parts that are null, or whose flag is false, have not been read yet.
   private byte[] buffer = EMPTY;
   private byte[] plain;
@@ -59,6 +63,13 @@ public final class Vector {
     values = new ValueSection(header, this::isValid);
   }
 
+  /** Begins to read a vector. Returns this. */
+  public Vector wrap(StoredVector stored) {
+    begin(stored);
+    stored.readInto(header);
+    return this;
+  }
+
   /** Begins to read a vector that fills an array. The array must not change. Returns this. */
   public Vector wrap(byte[] bytes) {
     return wrap(bytes, 0, bytes.length);
@@ -66,14 +77,15 @@ public final class Vector {
 
   /** Begins to read a vector that is the part [from, to) of an array. Returns this. */
   public Vector wrap(byte[] bytes, int from, int to) {
-    plain = null;
-    widened = false;
-    header.read(bytes, from, to);
+    begin(null);
+    header.read(bytes, from, to, true);
     return this;
   }
 
-  private IllegalStateException bad(String what) {
-    return header.bad(what);
+  private void begin(StoredVector next) {
+    stored = next;
+    plain = null;
+    widened = false;
   }
 
   public int form() {
@@ -131,7 +143,7 @@ public final class Vector {
     byte[] bytes = values.spans(some, count, from, to);
     for (int i = 0; header.hasNulls() && i < count; i++) {
       if (to[i] != from[i] && !isValid(some[i])) {
-        throw bad("null has a length, in row " + some[i]);
+        throw header.bad("null has a length, in row " + some[i]);
       }
     }
     return bytes;
@@ -193,7 +205,7 @@ public final class Vector {
       worst |= read[i] | (entries - read[i]);
     }
     if (worst < 0) {
-      throw bad("a code is greater than the number of entries, " + entries);
+      throw header.bad("a code is greater than the number of entries, " + entries);
     }
   }
 
@@ -247,10 +259,7 @@ public final class Vector {
       return;
     }
     boolean compressed = header.codec != Codec.NONE;
-    if (compressed) {
-      buffer = header.decompress(buffer);
-    }
-    byte[] bytes = compressed ? buffer : header.bytes;
+    byte[] bytes = compressed ? decompress() : header.bytes;
     int at = compressed ? 0 : header.payloadFrom;
     int end = at + header.plainLength;
     if (header.hasNulls()) {
@@ -273,6 +282,14 @@ public final class Vector {
     plain = bytes;
   }
 
+  private byte[] decompress() {
+    if (stored != null && stored.isKept()) {
+      return stored.payload(header);
+    }
+    buffer = header.decompress(buffer);
+    return buffer;
+  }
+
   private void decodePlain(byte[] bytes, int at, int end) {
     if (header.isPacked()) {
       checkEnd(values.beginPacked(bytes, at, end, header.rows), end);
@@ -289,14 +306,14 @@ public final class Vector {
 
   private void checkEnd(int at, int end) {
     if (at != end) {
-      throw bad("the payload is " + (end - at) + " bytes too long");
+      throw header.bad("the payload is " + (end - at) + " bytes too long");
     }
   }
 
   /** Returns the end of a part. Throws an IllegalStateException if it is after the payload's end. */
   private int skip(int at, long length, int end, String what) {
     if (length > end - at) {
-      throw bad("the payload ends within its " + what);
+      throw header.bad("the payload ends within its " + what);
     }
     return at + (int) length;
   }
@@ -305,7 +322,7 @@ public final class Vector {
     int lengths = skip(at, Integer.BYTES, end, "number of entries");
     entries = LittleEndian.getInt(bytes, at);
     if (entries < 0 || entries > VectorHeader.MAX_ROWS) {
-      throw bad("has " + Integer.toUnsignedString(entries) + " entries, more than " + VectorHeader.MAX_ROWS);
+      throw header.bad("has " + Integer.toUnsignedString(entries) + " entries, more than " + VectorHeader.MAX_ROWS);
     }
     if (header.isPacked()) {
       dataAt = values.beginPacked(bytes, lengths, end, entries);
@@ -339,10 +356,10 @@ public final class Vector {
       int elementsOf = into[i];
       into[i] = total;
       if (elementsOf < 0 || elementsOf > VectorHeader.MAX_ROWS - total) {
-        throw bad("the lists have more than " + VectorHeader.MAX_ROWS + " elements");
+        throw header.bad("the lists have more than " + VectorHeader.MAX_ROWS + " elements");
       }
       if (elementsOf != 0 && !isValid(bytes, i)) {
-        throw bad("null has a length, in row " + i);
+        throw header.bad("null has a length, in row " + i);
       }
       total += elementsOf;
     }
@@ -350,37 +367,27 @@ public final class Vector {
     if (elements == null) {
       elements = new Vector("elements of " + name);
     }
-    elements.wrap(bytes, inner, end);
+    elements.begin(null);
+    // What is not compressed is covered by the sum of the whole.
+    elements.header.read(bytes, inner, end, stored == null || header.codec != Codec.NONE);
     if (elements.header.form == LIST || elements.header.codec != Codec.NONE) {
-      throw bad("the elements are lists or compressed");
+      throw header.bad("the elements are lists or compressed");
     }
     if (elements.header.rows != total) {
-      throw bad("the lists have " + total + " elements, and there are " + elements.header.rows);
+      throw header.bad("the lists have " + total + " elements, and there are " + elements.header.rows);
     }
   }
 
   /** Returns the first entry of a dictionary whose bytes pass a test. All entries after it must pass the test too. */
   public int firstEntry(Test test) {
-    int low = 0;
-    int high = entries();
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (values.holds(middle, test)) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
+    decode();
+    return values.first(test);
   }
 
   /** Returns the code of a value; -1 if the dictionary does not have it. */
   public int entry(byte[] value) {
-    int found = firstEntry((bytes, from, to) -> Arrays.compareUnsigned(bytes, from, to, value, 0, value.length) >= 0);
-    boolean same =
-        found < entries
-            && values.holds(found, (bytes, from, to) -> Arrays.equals(bytes, from, to, value, 0, value.length));
-    return same ? found : -1;
+    decode();
+    return values.place(value);
   }
 
   /** A test of the bytes [from, to). */

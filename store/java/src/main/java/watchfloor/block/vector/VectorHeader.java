@@ -1,6 +1,8 @@
 package watchfloor.block.vector;
 
 import java.util.zip.CRC32;
+import watchfloor.block.vector.packing.LittleEndian;
+import watchfloor.block.vector.packing.PackedBits;
 import watchfloor.iterators.filter.ValueBounds;
 
 /**
@@ -65,8 +67,12 @@ final class VectorHeader {
     this.name = name;
   }
 
-  /** Reads the header of the vector that is the part [from, to) of an array, and checks the whole vector's checksum. */
-  void read(byte[] bytes, int from, int to) {
+  /**
+   * Reads the header of the vector that is the part [from, to) of an array.
+   *
+   * @param isUnknown whether the whole vector's checksum is to be compared
+   */
+  void read(byte[] bytes, int from, int to, boolean isUnknown) {
     if (to - from < SIZE) {
       throw bad("has " + (to - from) + " bytes, fewer than a header");
     }
@@ -77,10 +83,7 @@ final class VectorHeader {
     if (version != VERSION && version != PACKED) {
       throw bad("version " + version + " is not known");
     }
-    crc.reset();
-    crc.update(bytes, from, CRC_AT);
-    crc.update(bytes, from + CRC_AT + Integer.BYTES, to - from - CRC_AT - Integer.BYTES);
-    if ((int) crc.getValue() != LittleEndian.getInt(bytes, from + CRC_AT)) {
+    if (isUnknown && sum(bytes, from, to) != LittleEndian.getInt(bytes, from + CRC_AT)) {
       throw bad("the checksum is wrong");
     }
     this.bytes = bytes;
@@ -98,6 +101,13 @@ final class VectorHeader {
     payloadFrom = maxFrom + LittleEndian.getUnsignedShort(bytes, from + 22);
     check();
     bounds.set(bytes, minFrom, maxFrom, maxFrom, payloadFrom, (flags & CUT) != 0);
+  }
+
+  private int sum(byte[] bytes, int from, int to) {
+    crc.reset();
+    crc.update(bytes, from, CRC_AT);
+    crc.update(bytes, from + CRC_AT + Integer.BYTES, to - from - CRC_AT - Integer.BYTES);
+    return (int) crc.getValue();
   }
 
   private void check() {

@@ -2,6 +2,7 @@ package watchfloor.block.vector;
 
 import java.util.Arrays;
 import java.util.zip.CRC32;
+import watchfloor.block.vector.packing.LittleEndian;
 import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.BigEndian;
 

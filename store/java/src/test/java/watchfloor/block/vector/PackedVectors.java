@@ -8,6 +8,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.TreeSet;
+import watchfloor.block.vector.packing.PackedBits;
+import watchfloor.block.vector.packing.StringCompressor;
 
 /** Writes vectors of version 2, bit by bit, in any form. */
 public final class PackedVectors {

@@ -1,48 +1,48 @@
-package watchfloor.block.vector;
+package watchfloor.block.vector.packing;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /** Little-endian numbers in byte arrays, as vectors hold them. */
-final class LittleEndian {
+public final class LittleEndian {
   private static final VarHandle SHORT = MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private LittleEndian() {}
 
-  static int getUnsignedShort(byte[] bytes, int offset) {
+  public static int getUnsignedShort(byte[] bytes, int offset) {
     return (short) SHORT.get(bytes, offset) & 0xFFFF;
   }
 
-  static int getInt(byte[] bytes, int offset) {
+  public static int getInt(byte[] bytes, int offset) {
     return (int) INT.get(bytes, offset);
   }
 
-  static long getLong(byte[] bytes, int offset) {
+  public static long getLong(byte[] bytes, int offset) {
     return (long) LONG.get(bytes, offset);
   }
 
-  static void putShort(byte[] bytes, int offset, int value) {
+  public static void putShort(byte[] bytes, int offset, int value) {
     SHORT.set(bytes, offset, (short) value);
   }
 
-  static void putInt(byte[] bytes, int offset, int value) {
+  public static void putInt(byte[] bytes, int offset, int value) {
     INT.set(bytes, offset, value);
   }
 
-  static void putLong(byte[] bytes, int offset, long value) {
+  public static void putLong(byte[] bytes, int offset, long value) {
     LONG.set(bytes, offset, value);
   }
 
   /** Returns the number of bytes, 1, 2, 4 or 8, that an unsigned number needs. */
-  static int widthOf(long value) {
+  public static int widthOf(long value) {
     return value >>> 8 == 0 ? 1 : value >>> 16 == 0 ? 2 : value >>> 32 == 0 ? 4 : 8;
   }
 
   /** Reads {@code count} unsigned numbers of {@code width} bytes. */
-  static void getAll(byte[] bytes, int offset, int width, int count, long[] into) {
+  public static void getAll(byte[] bytes, int offset, int width, int count, long[] into) {
     switch (width) {
       case 1:
         for (int i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ final class LittleEndian {
   }
 
   /** As above, for numbers of 1, 2 or 4 bytes; one of 2^31 and more becomes a negative one. */
-  static void getAll(byte[] bytes, int offset, int width, int count, int[] into) {
+  public static void getAll(byte[] bytes, int offset, int width, int count, int[] into) {
     switch (width) {
       case 1:
         for (int i = 0; i < count; i++) {
@@ -87,7 +87,7 @@ final class LittleEndian {
   }
 
   /** Reads the unsigned numbers of {@code width} bytes at the first {@code count} of some indices. */
-  static void getSome(byte[] bytes, int offset, int width, int[] places, int count, long[] into) {
+  public static void getSome(byte[] bytes, int offset, int width, int[] places, int count, long[] into) {
     switch (width) {
       case 1:
         for (int i = 0; i < count; i++) {
@@ -112,7 +112,7 @@ final class LittleEndian {
   }
 
   /** As above, for numbers of 1, 2 or 4 bytes; one of 2^31 and more becomes a negative one. */
-  static void getSome(byte[] bytes, int offset, int width, int[] places, int count, int[] into) {
+  public static void getSome(byte[] bytes, int offset, int width, int[] places, int count, int[] into) {
     switch (width) {
       case 1:
         for (int i = 0; i < count; i++) {
@@ -132,7 +132,7 @@ final class LittleEndian {
   }
 
   /** Returns the sum of {@code count} unsigned numbers of 4 bytes. */
-  static long sum(byte[] bytes, int offset, int count) {
+  public static long sum(byte[] bytes, int offset, int count) {
     long low = 0;
     long high = 0;
     int end = offset + count / 2 * Long.BYTES;
@@ -145,7 +145,7 @@ final class LittleEndian {
   }
 
   /** Writes the low {@code width} bytes of a number. */
-  static void put(byte[] bytes, int offset, int width, long value) {
+  public static void put(byte[] bytes, int offset, int width, long value) {
     switch (width) {
       case 1:
         bytes[offset] = (byte) value;

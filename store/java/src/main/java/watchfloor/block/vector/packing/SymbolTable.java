@@ -1,4 +1,4 @@
-package watchfloor.block.vector;
+package watchfloor.block.vector.packing;
 
 /**
  * The symbols by which strings are compressed, as FSST does (Boncz, Neumann and Leis, "FSST: Fast Random Access String
@@ -7,9 +7,9 @@ package watchfloor.block.vector;
  *
  * <p>As stored: the number of symbols, at most 255, the length of each, and their bytes.
  */
-final class SymbolTable {
+public final class SymbolTable {
   static final int ESCAPE = 255;
-  static final int LONGEST = Long.BYTES;
+  public static final int LONGEST = Long.BYTES;
 
   int size;
   final byte[] lengths = new byte[ESCAPE];
@@ -17,7 +17,7 @@ final class SymbolTable {
   final long[] symbols = new long[ESCAPE];
 
   /** Reads a stored table and returns its end; -1 if it is damaged or reaches beyond {@code end}. */
-  int read(byte[] bytes, int at, int end) {
+  public int read(byte[] bytes, int at, int end) {
     if (at >= end) {
       return -1;
     }
@@ -38,7 +38,7 @@ final class SymbolTable {
     return next;
   }
 
-  byte[] toByteArray() {
+  public byte[] toByteArray() {
     int total = 0;
     for (int code = 0; code < size; code++) {
       total += lengths[code];
@@ -72,7 +72,7 @@ final class SymbolTable {
    * Decompresses the part [from, to) to a position of {@code into}, in which 8 bytes for each byte of the part are left,
    * and returns the end; -1 if a code has no symbol.
    */
-  int decompress(byte[] bytes, int from, int to, byte[] into, int start) {
+  public int decompress(byte[] bytes, int from, int to, byte[] into, int start) {
     int at = start;
     for (int i = from; i < to; i++) {
       int code = bytes[i] & 0xFF;

@@ -1,4 +1,4 @@
-package watchfloor.block.vector;
+package watchfloor.block.vector.packing;
 
 import java.util.Arrays;
 
