@@ -59,9 +59,7 @@ class Settings:
     small: str = _setting(
         "off", "switch", "whether the servers of a new local stack get as little memory as they can do with: on or off"
     )
-    tserver_heap: str = _setting(
-        "", "heap", "heap of a tablet server, over half of it for caches; by default the machine's"
-    )
+    tserver_heap: str = _setting("", "heap", "heap of a tablet server, mostly for caches; by default the machine's")
     tserver_maps: str = _setting(
         "", "heap", "memory of a tablet server for entries not yet in files, beside the heap; by default the machine's"
     )
