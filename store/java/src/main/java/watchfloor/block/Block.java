@@ -80,13 +80,11 @@ final class Block {
 
   /** Returns the slot of a field, a new one if it has none yet. May be called before {@link #freeze} only. */
   int slot(String name) {
-    byte[] raw = name.getBytes(StandardCharsets.UTF_8);
-    for (int i = 0; i < names.size(); i++) {
-      if (Arrays.equals(names.get(i), raw)) {
-        return i;
-      }
+    int found = fields.indexOf(name);
+    if (found >= 0) {
+      return found;
     }
-    names.add(raw);
+    names.add(name.getBytes(StandardCharsets.UTF_8));
     fields.add(name);
     return names.size() - 1;
   }
@@ -197,7 +195,7 @@ final class Block {
   private HotBlock findHot() {
     Key end = range.getEndKey();
     boolean isWhole = end == null || new Key(row).followingKey(PartialKey.ROW).compareTo(end) <= 0;
-    return hotBlocks == null || !isWhole ? null : hotBlocks.open(row, source.getTopKey());
+    return isWhole ? hotBlocks.open(row, source.getTopKey()) : null;
   }
 
   private void keepHot() {
@@ -239,10 +237,13 @@ final class Block {
     }
     passedFrom = EMPTY;
     hasMoved = false;
-    hot = findHot();
+    hot = hotBlocks == null ? null : findHot();
     rows = hot == null ? -1 : hot.rows();
     if (rows < 0) {
       rows = first.wrap(source.getTopValue().get()).rows();
+      if (hot != null) {
+        hot.setRows(rows);
+      }
     }
     return true;
   }
@@ -273,10 +274,7 @@ final class Block {
 
   /** Returns a field's vector; null if no event has the field or the reader may not see it. */
   Vector vector(int slot) throws IOException {
-    if (!known[slot]) {
-      find(slot);
-    }
-    if (stored[slot] == null) {
+    if (cell(slot) == null) {
       return null;
     }
     if (!wrapped[slot]) {
@@ -294,7 +292,7 @@ final class Block {
   private void wrap(int slot) {
     try {
       vectors[slot].wrap(stored[slot]);
-      isHotter |= hot != null && stored[slot].isCompressed();
+      isHotter |= hot != null && stored[slot].isGrowing();
     } catch (IllegalStateException e) {
       if (hot != null) {
         hot.remove(fields.get(slot));
@@ -305,10 +303,15 @@ final class Block {
 
   /** Returns the stored bytes of a field's vector; null where {@link #vector} is. */
   byte[] stored(int slot) throws IOException {
+    StoredVector cell = cell(slot);
+    return cell == null ? null : cell.bytes();
+  }
+
+  private StoredVector cell(int slot) throws IOException {
     if (!known[slot]) {
       find(slot);
     }
-    return stored[slot] == null ? null : stored[slot].bytes();
+    return stored[slot];
   }
 
   /** Looks for a field's cell, and keeps the needed cells that it passes. */
@@ -346,7 +349,6 @@ final class Block {
   /** Has what was read of a field known to other scans. */
   private void remember(int slot, StoredVector vector) {
     if (hot != null) {
-      hot.setRows(rows);
       hot.put(fields.get(slot), vector);
       isHotter = true;
     }

@@ -47,9 +47,9 @@ public final class StoredVector {
     isChecked = true;
   }
 
-  /** Returns whether reading values adds the decompressed payload, as far as the header was read. */
-  public boolean isCompressed() {
-    return isCompressed;
+  /** Returns whether reading values will add the decompressed payload, once the header was read. */
+  public boolean isGrowing() {
+    return isCompressed && payload == null;
   }
 
   /** Returns the decompressed payload, which is kept. */
