@@ -49,7 +49,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
         context = RestContext(services, tokens, limits, settings, stopping)
         app, commands = make_app(context), make_command_app(context, settings)
-        # Python collects its garbage whenever Java has. What was made until now stays, so it is left out from now on.
+        # What was made until now stays, so collections of garbage leave it out from now on.
         gc.collect()
         gc.freeze()
         with warm_up.go_on(context.is_at_rest, stopping):

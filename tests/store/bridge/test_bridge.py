@@ -174,6 +174,30 @@ def test_java_holds_no_vectors(connection: Connection, table: str, events: str) 
     assert allocated() <= before
 
 
+def test_java_that_collects_its_garbage_does_not_have_python_collect_everything() -> None:
+    program = textwrap.dedent("""
+        import gc
+        import time
+
+        import jpype
+
+        from watchfloor.schema.settings.settings import Settings
+        from watchfloor.store.bridge.jvm import start_jvm
+
+        start_jvm(Settings().jars, "64m")
+        before = gc.get_stats()[2]["collections"]
+        for _ in range(400):
+            jpype.JArray(jpype.JByte)(1 << 20)
+        collectors = jpype.JClass("java.lang.management.ManagementFactory").getGarbageCollectorMXBeans()
+        time.sleep(0.5)
+        print(sum(each.getCollectionCount() for each in collectors), gc.get_stats()[2]["collections"] - before)
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    java, python = map(int, done.stdout.split())
+    assert java > 10
+    assert python <= 1, "JPype begins one, and is not told that it has ended"
+
+
 def test_a_forked_process_is_refused(connection: Connection) -> None:
     child = os.fork()
     if child == 0:
