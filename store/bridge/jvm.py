@@ -32,8 +32,6 @@ _OPTIONS = (
     # Python handles signals: ^C becomes a KeyboardInterrupt, and the worker handles SIGTERM.
     "-Xrs",
     "-XX:+UseSerialGC",
-    # JPype asks for a full collection when the process has grown since Python's last one; a worker's always has.
-    "-XX:+DisableExplicitGC",
     # The second compiler costs queries and workers more than it gains: long loops run on the servers and in Python.
     "-XX:TieredStopAtLevel=1",
     # The writer of sorted files compares keys by ``byteAt``, which the first compiler does not inline by itself.
@@ -110,9 +108,9 @@ def is_running() -> bool:
 def _leave_garbage_to_python() -> None:
     """Takes JPype out of Python's collections of garbage, by removing what it registers for each of them.
 
-    At each collection JPype walks over the allocator's memory, to decide whether to ask Java for one, which is off
-    (``_OPTIONS``). And after each of Java's it has Python collect everything, which stops a worker for 18 ms.
-    It does so only once if it is not told when that has ended. Java's objects are freed by reference counts.
+    At each collection JPype walks over the allocator's memory, to ask Java for a full one if the process has grown,
+    which a worker's always has. And after each of Java's it has Python collect everything, which stops a worker for
+    18 ms. It does so only once if it is not told when that has ended. Java's objects are freed by reference counts.
     """
     gc.callbacks[:] = [callback for callback in gc.callbacks if callback is not jpype._jpype._collect]
 

@@ -66,17 +66,12 @@ def remove_stale_sightings(sinks: SinkOpener, item_id: bytes, records: pa.Table,
 
     Then deletes the records of other readings.
     """
-    current: set[_Key] = set()
-    names: set[tuple[bytes, bytes]] = set()
-    for write in written:
-        keys = _list_keys(write.batch)
-        if write.ahead:
-            names.update((name, visibility) for _, name, visibility in keys)
-        else:
-            current.update(keys)
+    writes = list(written)
+    names = {(name, visibility) for write in writes if write.ahead for _, name, visibility in _list_keys(write.batch)}
     outdated = [r for r in records.to_pylist() if (r["qualifier"], r["visibility"]) not in names]
     if not outdated:
         return
+    current = {key for write in writes if not write.ahead for key in _list_keys(write.batch)}
     stale = {key: None for record in outdated for key in _read_keys(record, item_id) if key not in current}
     row = make_item_row(item_id)
     with sinks.sink() as sink:

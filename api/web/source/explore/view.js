@@ -30,8 +30,7 @@ export function createExplore() {
   const explainer = createExplainer(search.get);
   const suggestions = createSuggestions(search.get, catalog);
   let fields = [];
-  let shown = EMPTY;
-  let wasRun = false;
+  let shown = null; // the last search that was shown
   let showsFields = !NARROW.matches && recall("fields", true);
   let wraps = recall("wrap", false);
 
@@ -120,12 +119,13 @@ export function createExplore() {
    */
   async function follow(next, anew = false) {
     search.update(next);
-    const changed = new Set(Object.keys(EMPTY).filter((name) => String(shown[name]) !== String(next[name])));
+    const last = shown ?? EMPTY;
+    const changed = new Set(Object.keys(EMPTY).filter((name) => String(last[name]) !== String(next[name])));
     if (changed.has("where")) editor.set(next.where);
     sources.render();
     time.render();
-    const asks = anew || !wasRun || ASKS.some((name) => changed.has(name));
-    if (!wasRun || changed.has("sources")) await readFields();
+    const asks = anew || !shown || ASKS.some((name) => changed.has(name));
+    if (!shown || changed.has("sources")) await readFields();
     if (toAddress(search.get()) !== toAddress(next)) return;
     shown = next;
     showTab();
@@ -139,7 +139,6 @@ export function createExplore() {
   }
 
   function run() {
-    wasRun = true;
     rememberRecent("filters", search.get().where);
     remember("sources", search.get().sources);
     const range = resolveRange(search.get());
@@ -223,7 +222,7 @@ export function createExplore() {
     /** Shows the search of the address; of an address without one, the last search or a first one. */
     async enter(parameters) {
       let next = readAddress(parameters);
-      if (!parameters.size) next = wasRun ? search.get() : { ...EMPTY, sources: await chooseFirst(catalog) };
+      if (!parameters.size) next = shown ? search.get() : { ...EMPTY, sources: await chooseFirst(catalog) };
       if (location.hash !== toAddress(next)) history.replaceState(null, "", toAddress(next));
       await follow(next);
       events.mount();
