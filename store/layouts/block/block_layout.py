@@ -71,7 +71,7 @@ FEW_ROWS = 1000
 BATCH_BLOCKS = 8
 """Number of blocks in the first batch of a scan whose first rows are many."""
 BATCH_EVENTS = 4096
-"""Number of events in a later batch of a scan. Each batch costs some milliseconds, however few events it has."""
+"""Number of events in a later batch of a scan with a limit. Each batch costs some milliseconds, however few it has."""
 FETCH_BLOCKS = 64
 """Largest number of blocks that are looked up at once, or that one request of a scan reads."""
 
@@ -79,7 +79,8 @@ REQUEST_BLOCKS = 4
 """Number of blocks in one request of a look-up."""
 
 MANY_EVENTS = 1 << 15
-"""Approximate largest number of events of a look-up: servers read the next events while the last ones are decoded."""
+"""Approximate largest number of events of a look-up, or of a batch of a scan without a limit: servers read the next
+events while the last ones are decoded."""
 
 SPARE = 1.25
 """Factor on the number of events still missing to the limit, because the blocks that hold them are an estimate."""
@@ -228,7 +229,7 @@ class _BlockReader:
             ranges,
             self._columns.bridge_types,
             self.first_scanned if ordered else FETCH_BLOCKS,
-            BATCH_EVENTS if ordered else MANY_EVENTS,
+            BATCH_EVENTS if ordered and self._limit is not None else MANY_EVENTS,
             ordered,
             max(1, min(self._most_requests, len(ranges) // REQUEST_BLOCKS)),
             ServerOptions(self._program, self._source.time_field, self._limit, self._sets),

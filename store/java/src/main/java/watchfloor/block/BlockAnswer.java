@@ -22,6 +22,27 @@ public final class BlockAnswer {
      * unsigned number.
      */
     void number(int place, int event, long number, int bytes);
+
+    /**
+     * Takes the values of all events. That of event i is the value {@code which[i]}; null if this is {@code count}, the
+     * number of values. Value i is the part [starts[i], starts[i + 1]) of the bytes.
+     */
+    default void values(int place, int events, int[] which, int count, byte[] bytes, int[] starts) {
+      for (int i = 0; i < events; i++) {
+        if (which[i] != count) {
+          bytes(place, i, bytes, starts[which[i]], starts[which[i] + 1] - starts[which[i]]);
+        }
+      }
+    }
+
+    /** Takes the numbers of all events, as {@link #values} takes values; each has so many encoded bytes. */
+    default void numbers(int place, int events, int[] which, int count, long[] numbers, int bytes) {
+      for (int i = 0; i < events; i++) {
+        if (which[i] != count) {
+          number(place, i, numbers[which[i]], bytes);
+        }
+      }
+    }
   }
 
   private static final int NULL_ELEMENT = -1;
@@ -30,6 +51,7 @@ public final class BlockAnswer {
   private final Cells cells;
   private final byte[] number = new byte[Long.BYTES];
   private byte[] list = new byte[256];
+  private int[] valid = new int[0];
   private byte[] next;
 
   public BlockAnswer(String[] columns, Cells cells) {
@@ -85,36 +107,30 @@ public final class BlockAnswer {
     int rows = vector.rows();
     switch (vector.form()) {
       case Vector.DICTIONARY:
-        int[] codes = vector.codes();
-        int none = vector.entries();
-        byte[] entries = vector.bytes();
-        for (int i = 0; i < rows; i++) {
-          int code = codes[i];
-          if (code != none) {
-            cells.bytes(place, i, entries, vector.start(code), vector.start(code + 1) - vector.start(code));
-          }
-        }
+        cells.values(place, rows, vector.codes(), vector.entries(), vector.bytes(), vector.starts());
         break;
       case Vector.PLAIN:
-        byte[] values = vector.bytes();
-        for (int i = 0; i < rows; i++) {
-          if (vector.isValid(i)) {
-            cells.bytes(place, i, values, vector.start(i), vector.start(i + 1) - vector.start(i));
-          }
-        }
+        cells.values(place, rows, findValid(vector), rows, vector.bytes(), vector.starts());
         break;
       case Vector.NUMBERS:
-        long[] numbers = vector.numbers();
-        int width = vector.valueBytes();
-        for (int i = 0; i < rows; i++) {
-          if (vector.isValid(i)) {
-            cells.number(place, i, numbers[i], width);
-          }
-        }
+        cells.numbers(place, rows, findValid(vector), rows, vector.numbers(), vector.valueBytes());
         break;
       default:
         handLists(place, vector);
     }
+  }
+
+  /** Returns for each row its own index, or the number of rows where it is null. */
+  private int[] findValid(Vector vector) {
+    int rows = vector.rows();
+    if (valid.length < rows) {
+      valid = new int[rows];
+    }
+    vector.readNulls();
+    for (int i = 0; i < rows; i++) {
+      valid[i] = vector.isValid(i) ? i : rows;
+    }
+    return valid;
   }
 
   private void handLists(int place, Vector vector) {

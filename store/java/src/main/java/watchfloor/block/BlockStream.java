@@ -58,6 +58,24 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
   }
 
   @Override
+  public void values(int place, int events, int[] which, int count, byte[] bytes, int[] starts) {
+    if (place > OFFSET) {
+      columns[place].setValues(this.events, events, which, count, bytes, starts);
+    } else {
+      BlockAnswer.Cells.super.values(place, events, which, count, bytes, starts);
+    }
+  }
+
+  @Override
+  public void numbers(int place, int events, int[] which, int count, long[] numbers, int bytes) {
+    if (place > OFFSET) {
+      columns[place].setNumbers(this.events, events, which, count, numbers, bytes);
+    } else {
+      BlockAnswer.Cells.super.numbers(place, events, which, count, numbers, bytes);
+    }
+  }
+
+  @Override
   protected void append(int at, Key key, Value value) {
     int found = answer.read(value.get());
     if (found > 0) {

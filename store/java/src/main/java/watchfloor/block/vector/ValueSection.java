@@ -113,6 +113,12 @@ final class ValueSection {
     return starts[i];
   }
 
+  /** Returns the {@link #start} of each value, and the end of the last one. */
+  int[] starts() {
+    readAll();
+    return starts;
+  }
+
   private void readAll() {
     if (read) {
       return;

@@ -132,6 +132,12 @@ public final class Vector {
     return header.form == LIST ? starts[i] : values.start(i);
   }
 
+  /** Returns the {@link #start} of each value, and the end of the last one. Not for lists. */
+  public int[] starts() {
+    decode();
+    return values.starts();
+  }
+
   /**
    * Finds the starts and the ends of the first {@code count} of some values, and returns the array in which they lie until
    * the next call.
@@ -335,17 +341,13 @@ public final class Vector {
     values.begin(bytes, lengths, entries, from, dataAt);
   }
 
-  private int[] room(int count) {
-    if (starts.length < count) {
-      starts = new int[count];
-    }
-    return starts;
-  }
-
   private void decodeList(byte[] bytes, int at, int end) {
     long length = header.isPacked() ? PackedBits.length(header.rows, header.width) : (long) header.rows * header.width;
     int inner = skip(at, length, end, "lengths");
-    int[] into = room(header.rows + 1);
+    if (starts.length <= header.rows) {
+      starts = new int[header.rows + 1];
+    }
+    int[] into = starts;
     if (header.isPacked()) {
       PackedBits.getRange(bytes, at, header.width, 0, header.rows, into);
     } else {

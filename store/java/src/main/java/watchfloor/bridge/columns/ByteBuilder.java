@@ -35,13 +35,32 @@ public final class ByteBuilder extends ColumnBuilder {
   @Override
   public void set(int row, byte[] bytes, int offset, int length) {
     int from = reach(row);
+    starts[row + 1] = append(from, bytes, offset, length);
+    mark(row);
+  }
+
+  @Override
+  public void setValues(int first, int rows, int[] which, int count, byte[] bytes, int[] starts) {
+    reach(first + rows);
+    int end = reach(first);
+    for (int i = 0; i < rows; i++) {
+      int value = which[i];
+      if (value != count) {
+        end = append(end, bytes, starts[value], starts[value + 1] - starts[value]);
+      }
+      this.starts[first + i + 1] = end;
+    }
+    mark(first, rows, which, count);
+  }
+
+  /** Puts a value at a position of {@link #data}, and returns its end. */
+  private int append(int from, byte[] bytes, int offset, int length) {
     int end = from + length;
     if (end < 0 || end > data.length) {
       data = Arrays.copyOf(data, (int) Math.min(Integer.MAX_VALUE - 8L, Math.max(data.length * 2L, from + (long) length)));
     }
     System.arraycopy(bytes, offset, data, from, length);
-    mark(row);
-    starts[row + 1] = end;
+    return end;
   }
 
   @Override

@@ -69,6 +69,31 @@ public abstract class ColumnBuilder implements ValueSink {
    */
   public abstract void set(int row, long number, int bytes);
 
+  /**
+   * Sets the rows from {@code first} on to encoded values. That of row {@code first + i} is the value {@code which[i]};
+   * null if this is {@code count}, the number of values. Value i is the part [starts[i], starts[i + 1]) of the bytes.
+   */
+  public void setValues(int first, int rows, int[] which, int count, byte[] bytes, int[] starts) {
+    for (int i = 0; i < rows; i++) {
+      if (which[i] != count) {
+        set(first + i, bytes, starts[which[i]], starts[which[i] + 1] - starts[which[i]]);
+      }
+    }
+  }
+
+  /**
+   * Sets rows to encoded values that were read as big-endian unsigned numbers, which are chosen as in {@link #setValues}.
+   *
+   * @param bytes the length of an encoded value
+   */
+  public void setNumbers(int first, int rows, int[] which, int count, long[] numbers, int bytes) {
+    for (int i = 0; i < rows; i++) {
+      if (which[i] != count) {
+        set(first + i, numbers[which[i]], bytes);
+      }
+    }
+  }
+
   @Override
   public void text(int row, byte[] data, int offset, int length) {
     throw new IllegalStateException("column " + name + " has no text");
@@ -108,6 +133,26 @@ public abstract class ColumnBuilder implements ValueSink {
     validity[row >> 3] |= (byte) (1 << (row & 7));
     nulls += row - rows;
     rows = row + 1;
+  }
+
+  /** Marks rows from {@code first} on as {@link #mark(int)} does, but for those of which {@code which} is none. */
+  final void mark(int first, int many, int[] which, int none) {
+    int last = first + many - 1 >> 3;
+    if (last >= validity.length) {
+      validity = Arrays.copyOf(validity, Math.max(validity.length * 2, last + 1));
+    }
+    int end = rows;
+    int set = 0;
+    for (int i = 0; i < many; i++) {
+      if (which[i] != none) {
+        int row = first + i;
+        validity[row >> 3] |= (byte) (1 << (row & 7));
+        end = row + 1;
+        set++;
+      }
+    }
+    nulls += end - rows - set;
+    rows = end;
   }
 
   /** Returns a buffer with the starts of {@code count} values and the end of the last one. */

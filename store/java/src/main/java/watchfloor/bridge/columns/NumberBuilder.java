@@ -47,28 +47,67 @@ public final class NumberBuilder extends ColumnBuilder {
 
   @Override
   public void set(int row, byte[] bytes, int offset, int length) {
-    long number = 0;
-    for (int i = offset; i < offset + length; i++) {
-      number = number << Byte.SIZE | bytes[i] & 0xFF;
-    }
-    set(row, number, length);
+    set(row, read(bytes, offset, offset + length), length);
   }
 
   @Override
   public void set(int row, long number, int bytes) {
-    if (bytes != type.bytes) {
-      throw new IllegalStateException("a value of field " + name + " has " + bytes + " bytes, not " + type.bytes);
+    check(bytes);
+    number(row, decode(number));
+  }
+
+  @Override
+  public void setValues(int first, int rows, int[] which, int count, byte[] bytes, int[] starts) {
+    long[] numbers = new long[count];
+    for (int i = 0; i < count; i++) {
+      check(starts[i + 1] - starts[i]);
+      numbers[i] = read(bytes, starts[i], starts[i + 1]);
     }
-    number(row, isFloat && number >= 0 ? ~number : number ^ flip);
+    setNumbers(first, rows, which, count, numbers, type.bytes);
+  }
+
+  @Override
+  public void setNumbers(int first, int rows, int[] which, int count, long[] numbers, int bytes) {
+    check(bytes);
+    reach(first + rows - 1);
+    for (int i = 0; i < rows; i++) {
+      if (which[i] != count) {
+        values[first + i] = decode(numbers[which[i]]);
+      }
+    }
+    mark(first, rows, which, count);
   }
 
   @Override
   public void number(int row, long bits) {
+    reach(row);
+    values[row] = bits;
+    mark(row);
+  }
+
+  private void check(int bytes) {
+    if (bytes != type.bytes) {
+      throw new IllegalStateException("a value of field " + name + " has " + bytes + " bytes, not " + type.bytes);
+    }
+  }
+
+  private static long read(byte[] bytes, int from, int to) {
+    long number = 0;
+    for (int i = from; i < to; i++) {
+      number = number << Byte.SIZE | bytes[i] & 0xFF;
+    }
+    return number;
+  }
+
+  /** Returns the plain bits of an encoded value. */
+  private long decode(long number) {
+    return isFloat && number >= 0 ? ~number : number ^ flip;
+  }
+
+  private void reach(int row) {
     if (row >= values.length) {
       values = Arrays.copyOf(values, Math.max(values.length * 2, row + 1));
     }
-    values[row] = bits;
-    mark(row);
   }
 
   @Override
