@@ -63,7 +63,7 @@ def store(store_settings: Settings) -> Iterator[Store]:
 def test_what_a_batch_says_comes_next_is_true(
     store: Store, where: Condition | None, first_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(block_layout, "BATCH_EVENTS", 4 * BLOCK_ROWS)
+    monkeypatch.setattr(block_layout, "MANY_EVENTS", 4 * BLOCK_ROWS)
     source: Source = store.catalog.find_source(SOURCE.name)
     since, until = to_micros(START), to_micros(START + timedelta(seconds=EVENTS))
     wanted = ReadRequest(since, until, where, ["ts", "number"], first_rows)
