@@ -7,6 +7,7 @@ With ``--home`` the file is loaded into new sources of that stack.
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from argparse import ArgumentParser, Namespace
@@ -88,6 +89,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
+    os.sync()  # else the first load waits for the disk, which still writes the file
     loads: dict[str, list[CommandTiming]] = defaultdict(list)
     peer_seconds: list[float] = []
     with open_peers([PEER]) as (peers, _):
