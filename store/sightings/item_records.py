@@ -7,7 +7,7 @@ keys writes the same records. The next reading deletes the sightings of other re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -61,17 +61,16 @@ def read_item_records(reader: Reader, source: Source, item_id: bytes) -> pa.Tabl
     return records.filter(pa.array([name.startswith(own, _DIGEST_BYTES) for name in names], pa.bool_()))
 
 
-def remove_stale_sightings(sinks: SinkOpener, item_id: bytes, records: pa.Table, written: Iterable[TableWrite]) -> None:
+def remove_stale_sightings(sinks: SinkOpener, item_id: bytes, records: pa.Table, written: Sequence[TableWrite]) -> None:
     """Deletes durably the sightings in an item's ``records`` that are not in ``written``, those of its last reading.
 
     Then deletes the records of other readings.
     """
-    writes = list(written)
-    names = {(name, visibility) for write in writes if write.ahead for _, name, visibility in _list_keys(write.batch)}
+    names = {(name, visibility) for write in written if write.ahead for _, name, visibility in _list_keys(write.batch)}
     outdated = [r for r in records.to_pylist() if (r["qualifier"], r["visibility"]) not in names]
     if not outdated:
         return
-    current = {key for write in writes if not write.ahead for key in _list_keys(write.batch)}
+    current = {key for write in written if not write.ahead for key in _list_keys(write.batch)}
     stale = {key: None for record in outdated for key in _read_keys(record, item_id) if key not in current}
     row = make_item_row(item_id)
     with sinks.sink() as sink:
