@@ -18,13 +18,15 @@ class MatchDistribution:
 
     The spans [``starts``, ``ends``), in µs, are disjoint and ascend. ``running_totals`` are the matches up to the end
     of each span. ``streams`` is True if the rows of a batch arrive one after the other, newest first, and none arrives
-    later because the batch is wider.
+    later because the batch is wider. ``dense`` is True if a batch without a limit
+    puts all rows of a place together before it hands over the first, and if a narrow one is sure to have its matches.
     """
 
     starts: np.ndarray
     ends: np.ndarray
     running_totals: np.ndarray
     streams: bool = False
+    dense: bool = False
 
     @classmethod
     def from_counts(cls, counts: Iterable[tuple[int, int, float]], streams: bool = False) -> MatchDistribution:
@@ -35,11 +37,11 @@ class MatchDistribution:
 
     @classmethod
     def from_arrays(
-        cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False
+        cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False, dense: bool = False
     ) -> MatchDistribution:
         """Returns the distribution for ascending disjoint spans; leaves out empty spans and spans without matches."""
         used = (matches > 0) & (starts < ends)
-        return cls(starts[used], ends[used], np.cumsum(matches[used]), streams)
+        return cls(starts[used], ends[used], np.cumsum(matches[used]), streams, dense)
 
     def count_rows(self, since: int, until: int) -> float:
         """Returns the matches expected in [since, until)."""

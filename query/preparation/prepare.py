@@ -291,4 +291,5 @@ def _expect_matches(survey: EventSurvey, plan: Plan) -> MatchDistribution:
     share = plan.matches / survey.total if survey.total else 0.0
     starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)
     streams = plan.estimate.ahead < STREAM_SECONDS
-    return MatchDistribution.from_arrays(starts, ends, survey.events * share, streams=streams)
+    dense = isinstance(plan.access, Scan) and plan.estimate.certain
+    return MatchDistribution.from_arrays(starts, ends, survey.events * share, streams=streams, dense=dense)

@@ -23,7 +23,7 @@ class QueryStop:
     """Ends a query at once, on the servers too, even while it waits for them. It is safe to use from any thread.
 
     ``reason`` is None until the query is ended, and then the first reason given. If ``seconds`` is given, the query is
-    ended when they have passed.
+    ended when they have passed; at once if there are none.
     """
 
     def __init__(self, scans: EndableScans, seconds: float | None = None) -> None:
@@ -31,7 +31,10 @@ class QueryStop:
         self._scans = scans
         self._lock = threading.Lock()
         self._timer: DueCall | None = None
-        if seconds is not None:
+        if seconds is not None and seconds <= 0:
+            # A query of which all is known already would begin to read before a timer rings.
+            self.end_query("deadline")
+        elif seconds is not None:
             self._timer = start_timer(seconds, self.end_query, "deadline")
 
     def end_query(self, reason: StopReason) -> None:

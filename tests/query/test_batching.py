@@ -9,12 +9,13 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from query_strategies import BATCH_SETTINGS, DAY, EXPECTED_COUNTS, HOUR, SECOND, expect_matches
 
-from watchfloor.query.batches.density import STREAMED_ROWS
+from watchfloor.query.batches.density import FIRST_PAGE, STREAMED_ROWS
 from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.policy import Batch, BatchRun
 from watchfloor.query.batches.registry import POLICIES
@@ -271,6 +272,19 @@ def test_what_streams_is_read_on_in_one_piece(rows: int, wanted: int | None) -> 
     # Of fewer it is known at once that they are all.
     fewer = (STREAMED_ROWS - 1) * HOUR
     assert sequence.first_batch(0, fewer, rows_left=wanted) == Batch(0, fewer, 0, 0, 10.0)
+
+
+def test_the_first_page_of_all_rows_of_a_dense_filter_is_a_batch_of_its_own() -> None:
+    hours = 10 * STREAMED_ROWS
+    spans = np.arange(hours, dtype=np.int64) * HOUR
+    dense = MatchDistribution.from_arrays(spans, spans + HOUR, np.ones(hours), streams=True, dense=True)
+    sequence = make_sequence(BatchSettings(), expected=dense)
+    first = sequence.first_batch(0, hours * HOUR)
+    assert first is not None and first.width == FIRST_PAGE * HOUR
+    second = sequence.next_batch(BatchRun(first, 125, 0.01))
+    assert second is not None and second.width == 3000 * first.width  # 30 s of it
+    limited = sequence.first_batch(0, hours * HOUR, rows_left=1000)
+    assert limited is not None and limited.width == STREAMED_ROWS * HOUR
 
 
 @given(EXPECTED_COUNTS, st.integers(-100, 2000), st.integers(-100, 2000), st.floats(0, 1e7))
