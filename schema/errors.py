@@ -126,6 +126,10 @@ class UnreachableFileError(InputFileError):
         super().__init__(f"{path}: cannot be read: {why}")
 
 
+class UnsettledFileError(InputFileError):
+    """A log file that has changed since it was queued, while all of its content is still being found out."""
+
+
 class RuleError(UserError):
     """A Sigma rule that cannot be read or converted."""
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.ingest.records.ledger import LedgerRow, item_key
+from watchfloor.ingest.records.long_files import FILE_ID_OF_LONG, LONG_FILE
 from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.files.paths import describe_error
 from watchfloor.store.admin.format_version import FORMAT
@@ -164,17 +165,20 @@ def _read_sightings(moment: Moment, source: SourceMoment) -> Iterator[pa.RecordB
 
 
 def _read_items(moment: Moment, items: ExportedItems) -> Iterator[pa.RecordBatch]:
-    """Reads the ledger's rows of items; those of items in part have failed where they are imported."""
+    """Reads the ledger's rows of items, and of long files; items in part have failed where they are imported."""
     every, some = (
         pa.array([item_key(row.item) for row in rows if row.item is not None], pa.binary())
         for rows in (items.all, items.some)
     )
+    files = pa.array(sorted({row.item.file_id for row in (*items.all, *items.some) if row.item}), pa.binary())
     ranges = Ranges()
     ranges.add_prefix(b"i")
+    ranges.add_prefix(LONG_FILE)
     for batch in moment.store.scan(EntryScan(moment.clones[ITEMS_TABLE], ranges)):
         rows, has_ended = batch.column("row"), pc.equal(batch.column("qualifier"), b"end")
         is_open = pc.and_not(pc.is_in(rows, value_set=some), has_ended)
-        yield batch.filter(pc.or_(pc.is_in(rows, value_set=every), is_open))
+        is_file = pc.is_in(pc.binary_slice(rows, *FILE_ID_OF_LONG), value_set=files)
+        yield batch.filter(pc.or_(pc.or_(pc.is_in(rows, value_set=every), is_open), is_file))
     yield make_partial_ends(items.some, moment.sources)
 
 

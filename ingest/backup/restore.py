@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from watchfloor.ingest.queue.item import FILE_ID_BYTES
 from watchfloor.ingest.records.ledger import Ledger, item_key
+from watchfloor.ingest.records.long_files import LongFiles
 from watchfloor.ingest.records.old_files import OldFiles
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UserError
@@ -86,6 +87,7 @@ def import_sources(
         keep = _spare_done(store, items, folder / RECORDS / "items")
         restore_records(store, ITEMS_TABLE, items, folder / RECORDS / "items", keep)
         OldFiles(store).index()
+        LongFiles(store).index()
     for source in sources.values():
         release_source(store, source)
     events = {source.name: manifest.sources[old].events for old, source in sources.items()}

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import FileIO
 
-from watchfloor.ingest.queue.item import BLAKE3, WorkItem
-from watchfloor.schema.errors import InputFileError
+from watchfloor.ingest.queue.item import BLAKE3, DRAWN, WorkItem
+from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.files.paths import show_path
 
 from .compressions.blocks import BlockReader
@@ -41,12 +41,19 @@ _CLOCK_TICK_NS = 20_000_000
 class QueuedMark:
     """The part of a file that was queued earlier.
 
-    It is the first ``length`` uncompressed bytes, whose identity by the hash ``digest`` is ``file_id``.
+    It is the first ``length`` uncompressed bytes, whose identity is ``file_id``. That is their hash by ``digest``,
+    unless it was drawn: then ``drawn_for`` is their hash.
     """
 
     file_id: bytes
     length: int
     digest: str = BLAKE3
+    drawn_for: bytes = b""
+
+    @property
+    def content(self) -> bytes:
+        """The hash of the part."""
+        return self.drawn_for or self.file_id
 
 
 @dataclass(frozen=True)
@@ -156,8 +163,13 @@ def _cut_scan(scan: FileScan, file: FileIO) -> FileScan:
 def _check_state(file: FileIO, before: os.stat_result | RemoteState, after: os.stat_result | RemoteState) -> None:
     """Raises ``InputFileError`` if a file that was read has changed meanwhile, other than by growing."""
     if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
-        name = show_path(name_log(file))
-        raise InputFileError(f"{name}: changed while it was read; give it again when its writer is done")
+        raise _changed(file)
+
+
+def _changed(file: FileIO) -> InputFileError:
+    return InputFileError(
+        f"{show_path(name_log(file))}: changed while it was read; give it again when its writer is done"
+    )
 
 
 def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -> tuple[WorkItem, ...]:
@@ -187,9 +199,55 @@ def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -
     )
 
 
-def check_unchanged(item: WorkItem, file: FileIO) -> None:
+def scan_later(file: FileIO, size: int, file_id: bytes, split: int) -> FileScan:
+    """Returns the ranges of an open plain file, of its first ``size`` bytes, which are to be hashed later.
+
+    ``file_id`` is the identity that was drawn for them.
+    """
+    before = _await_clock_tick(file)
+    times = before.st_mtime_ns, before.st_ctime_ns
+    scan = FileScan(file_id, size, before.st_ino, *times, size, False, False, split, 0, "", (), digest=DRAWN)
+    return _cut_scan(scan, file)
+
+
+def hash_later(file: FileIO, scan: FileScan) -> bytes:
+    """Returns the hash of an open file as far as ``scan_later`` has cut it. Raises ``InputFileError`` if it changed."""
+    content = scan_file(file, WHOLE, upto=scan.size).file_id
+    now = read_state(file)
+    if now.st_size < scan.size or (now.st_mtime_ns != scan.mtime_ns and now.st_size == scan.size):
+        raise _changed(file)
+    return content
+
+
+def hash_ranges(file: FileIO, ranges: Sequence[tuple[int, int]]) -> list[str]:
+    """Returns the hash of each of the ranges of an open file's content, as hex. The ranges ascend and are disjoint."""
+    size = read_state(file).st_size
+    file.seek(0)
+    blocks = iter(_Stream(file, open_content(file, _BLOCK_BYTES, size), size))
+    block, at = memoryview(b""), 0
+    found = []
+    for start, end in ranges:
+        content = ContentHash(BLAKE3)
+        while True:
+            content.update(block[max(start - at, 0) : max(end - at, 0)])
+            if at + len(block) >= end:
+                break
+            at += len(block)
+            block = next(blocks, memoryview(b""))
+            if not block:
+                break
+        found.append(content.identify().hex())
+    return found
+
+
+def _find_nothing(item: WorkItem) -> bytes:
+    raise InternalError(f"{item.name}: its file's identity was drawn, and nobody knows its content")
+
+
+def check_unchanged(item: WorkItem, file: FileIO, find_content: Callable[[WorkItem], bytes] = _find_nothing) -> None:
     """Raises ``InputFileError`` if an open file no longer begins with the queued content.
 
+    ``find_content`` returns the hash of the content of a file whose identity was drawn, and may raise that error too.
     Costs one ``stat`` if inode, size, modification and change time are those of the file that was hashed: the time of
     change is the kernel's, nobody can set it back. Otherwise the bytes are hashed. A file that has only grown counts as
     unchanged.
@@ -205,14 +263,16 @@ def check_unchanged(item: WorkItem, file: FileIO) -> None:
     file.seek(0)
     content = open_content(file, _BLOCK_BYTES, now.st_size) if item.compressed else None
     stream = _Stream(file, content, now.st_size)
-    found = ContentHash(item.digest)
+    drawn = item.digest == DRAWN
+    content_hash = find_content(item) if drawn else item.file_id
+    found = ContentHash(BLAKE3 if drawn else item.digest)
     left = item.length
     for block in stream:
         found.update(block[:left])
         left -= min(left, len(block))
         if not left and not item.compressed:
             break
-    if left or found.identify(stream.is_damaged) != item.file_id:
+    if left or found.identify(stream.is_damaged) != content_hash:
         raise InputFileError(f"{show_path(item.log_path)}: its content changed after it was queued; queue it again")
 
 
@@ -256,7 +316,7 @@ class _Pass:
         mark = self._mark
         if mark is None or not self._begins_with_mark:
             return None
-        if self.length == mark.length and self._beginning.identify(is_damaged) == mark.file_id:
+        if self.length == mark.length and self._beginning.identify(is_damaged) == mark.content:
             return None
         return self._last_line
 
@@ -269,7 +329,7 @@ class _Pass:
         self.length += len(part)
         if self.length == mark.length:
             # The part may have been damaged at its end.
-            self._begins_with_mark = mark.file_id in map(self._beginning.identify, (False, True))
+            self._begins_with_mark = mark.content in map(self._beginning.identify, (False, True))
 
 
 def _find_last_line(block: memoryview) -> int:

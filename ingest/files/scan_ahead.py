@@ -17,10 +17,10 @@ _PROBE_BYTES = 1 << 20
 
 
 class ScanAhead:
-    """Scans the file ``path``, in a thread of its own, if it is on this host and not packed."""
+    """Scans the file ``path``, in a thread of its own, if it is on this host, not packed and under ``below`` bytes."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, below: int) -> None:
+        self._path, self._below = path, below
         self._scan: FileScan | None = None
         # The thread ends with the file, or with the process: nothing waits for it that does not need the scan.
         self._thread = threading.Thread(target=self._run, name="scan-ahead", daemon=True)
@@ -45,9 +45,10 @@ class ScanAhead:
         ):
             return None
         is_another = mark is None or mark.length > scan.length
-        return scan if is_another or (mark and mark.file_id == scan.file_id) else None
+        return scan if is_another or (mark and mark.content == scan.file_id) else None
 
     def _run(self) -> None:
         with suppress(InputFileError, OSError), open_log_file(self._path) as file:
-            if open_content(file, _PROBE_BYTES, read_state(file).st_size) is None:
+            size = read_state(file).st_size
+            if size < self._below and open_content(file, _PROBE_BYTES, size) is None:
                 self._scan = scan_file(file, WHOLE)

@@ -14,15 +14,29 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, cut_by, cut_like, items_of, scan_file
-from watchfloor.ingest.files.open_file import OpenLog, join_member, name_log, open_log_file, stat_log_file
+from watchfloor.ingest.files.file_scan import (
+    WHOLE,
+    FileScan,
+    cut_by,
+    cut_like,
+    hash_later,
+    hash_ranges,
+    items_of,
+    scan_file,
+    scan_later,
+)
+from watchfloor.ingest.files.open_file import OpenLog, join_member, name_log, open_log_file, read_state, stat_log_file
 from watchfloor.ingest.files.scan_ahead import ScanAhead
+from watchfloor.ingest.identity.early_file import EarlyFile, can_be_early
+from watchfloor.ingest.identity.recognise import LongFileFinder
 from watchfloor.ingest.parsing.format import SniffResult
-from watchfloor.ingest.queue.item import BLAKE2B, BLAKE3, WorkItem
+from watchfloor.ingest.queue.item import BLAKE2B, BLAKE3, DRAWN, WorkItem
 from watchfloor.ingest.queue.waiting import Waiting
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import OPEN_STATES, BegunQueueing, Ledger, LedgerRow, SeenFile
+from watchfloor.ingest.records.long_files import LongFiles, is_long
 from watchfloor.ingest.records.old_files import OldFiles
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
@@ -92,7 +106,8 @@ class Intake:
         """
         self._scan_ahead, self._settings = scan_ahead, settings or store.settings
         self._store, self._ledger, self._producer, self._fenced = store, ledger, producer, fenced
-        self._old_files = OldFiles(store)
+        self._old_files, self._long_files = OldFiles(store), LongFiles(store)
+        self._finder = LongFileFinder(self._long_files, ledger)
 
     def known_sources(self) -> Mapping[str, Source]:
         """Returns all sources of the catalog, by name."""
@@ -115,33 +130,62 @@ class Intake:
                     self._store.catalog.register(source)
             offers = []
             for file.member, sniffed in found.logs.items():
+                if early := self._offer_early(file, sniffed, again):
+                    offers.append(early)
+                    continue
                 if begun := self._find_begun(file, sniffed):
-                    offers.append(self._offer_log(path, sniffed, begun, again, waiting))
+                    offers.append(self._offer_log(file, sniffed, begun, again, waiting))
                 scanned = self._scan_file(file, sniffed)
                 scan = scanned.scan
-                offers.append(self._offer_log(path, sniffed, scanned, again, waiting))
+                offers.append(self._offer_log(file, sniffed, scanned, again, waiting))
         if [*found.logs] != [""]:
             self._ledger.write_seen(_see_file(path, scan, "", ""))
         return _join_offers(path, offers, found.left_out)
 
+    def _offer_early(self, file: OpenLog, sniffed: SniffResult, again: bool) -> Offer | None:
+        """Queues the items of a long new file, and finds its content out afterwards. Returns None for any other file.
+
+        Among several masters one takes each state of a file, by its content: so it must be known before.
+        """
+        size, path = read_state(file).st_size, name_log(file)
+        if self._fenced or not sniffed.splittable or not can_be_early(file):
+            return None
+        seen = self._ledger.read_seen(path)
+        may_have_grown = seen is not None and seen.feed == sniffed.feed and 0 < seen.length <= size
+        if may_have_grown or (early := EarlyFile.draw(self._long_files, size)) is None:
+            return None
+        scan = scan_later(file, size, early.row.file_id, choose_item_bytes(self._settings, size))
+        items = items_of(scan, path, sniffed.feed, sniffed.header, secrets.token_hex(8))
+        queued = tuple(replace(item, again=again) for item in items)
+        self._ledger.write_queued(queued, self._producer.topic)
+        # Before anything is read: if this process dies, a file that has grown by then is known by its path.
+        self._ledger.write_seen(_see_file(path, scan, sniffed.feed, scan.file_id.hex(), scan.length))
+        self._producer.send(queued)
+        early.settle(show_path(path), lambda: hash_later(file, scan))
+        return Offer(path, queued, queued, has_open=True)
+
     def _offer_log(
         self,
-        path: str,
+        file: OpenLog,
         sniffed: SniffResult,
         scanned: _ScannedLog,
         again: bool,
         waiting: Callable[[], Waiting] | None,
     ) -> Offer:
-        """Queues the items of one log in the file ``path``. Raises ``LostTurn`` if another master does so."""
-        scan, rows = scanned.scan, scanned.rows
+        """Queues the items of one log in an open file. Raises ``LostTurn`` if another master does so."""
+        scan, rows, path = scanned.scan, scanned.rows, str(file.name)
         items = items_of(scan, path, sniffed.feed, sniffed.header, secrets.token_hex(8))
+        known = {row.item.item_id: row for row in rows if row.item}
+        if scan.digest == DRAWN and any(row.state != "done" or _has_moved(row.item) for row in rows if row.item):
+            # What others read, or still read, may be the bytes of another file.
+            contents = hash_ranges(file, scan.ranges)
+            items = tuple(replace(item, content=content) for item, content in zip(items, contents, strict=True))
         if again:
             items = (*self._earlier_items(items), *items)
-        known = {row.item.item_id: row for row in rows if row.item}
         queued = tuple(
             replace(item, again=again)
             for item in items
-            if again or self._must_be_queued(known.get(item.item_id), waiting)
+            if again or self._must_be_queued(item, known.get(item.item_id), waiting)
         )
         seen = _see_file(join_member(path, scan.member), scan, sniffed.feed, scan.file_id.hex(), scan.length)
         turn = self._take_turn(scanned, seen) if self._fenced else None
@@ -181,12 +225,12 @@ class Intake:
         now, by = time.time(), name_this_process()
         self._ledger.swap_seen(cell, SeenFile(path, *state, "refused", now, by, reason=reason))
 
-    def _must_be_queued(self, row: LedgerRow | None, waiting: Callable[[], Waiting] | None) -> bool:
+    def _must_be_queued(self, item: WorkItem, row: LedgerRow | None, waiting: Callable[[], Waiting] | None) -> bool:
         """Returns true for an item that nobody can read: it is neither done, nor in the queue with the file's path."""
         if row is None or row.item is None or row.state == "failed":
             return True
         if row.state not in OPEN_STATES:
-            return False
+            return not row.is_done_as(item)
         if _has_moved(row.item):
             return True
         if waiting is None:
@@ -195,7 +239,7 @@ class Intake:
             return False
         # A worker may have ended the item since its row was read.
         now = self._ledger.read_item(row.item)
-        return now is None or now.state != "done"
+        return now is None or not now.is_done_as(item)
 
     def _find_begun(self, file: OpenLog, sniffed: SniffResult) -> _ScannedLog | None:
         """Returns the state of the log that a master has begun to queue and not ended; None if there is none."""
@@ -208,10 +252,10 @@ class Intake:
     def _scan_file(self, file: OpenLog, sniffed: SniffResult, begun: BegunQueueing | None = None) -> _ScannedLog:
         """Returns the log's identity and ranges, or those of a part that another master has ``begun`` to queue."""
         feed, mark, upto = sniffed.feed, None, begun.size if begun else None
-        digest = begun.digest if begun else BLAKE3
+        digest = begun.digest if begun and begun.digest != DRAWN else BLAKE3
         seen, cell = self._ledger.read_seen_cell(name_log(file))
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
-            mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length, seen.digest)
+            mark = self._finder.make_mark(file, seen)
         split = WHOLE
         if begun is not None:
             split = begun.split
@@ -226,6 +270,8 @@ class Intake:
             old = scan_file(file, split, mark, upto, BLAKE2B)
             if old.file_id in old_files and (old_rows := self._rows_of_file(old.file_id, feed)):
                 scan, rows = old, old_rows
+        if not rows and scan.digest == BLAKE3 and is_long(scan.length) and (drawn := self._finder.identify(file, scan)):
+            scan, rows = replace(scan, file_id=drawn, digest=DRAWN), self._rows_of_file(drawn, feed)
         like = next((row.item for row in rows if row.item), None)
         if like is not None and (like.split, like.base) != (scan.split, scan.base):
             scan = cut_like(file, scan, like)
@@ -305,6 +351,12 @@ def _join_offers(path: str, offers: list[Offer], left_out: tuple[str, ...]) -> O
 
 
 def _has_moved(item: WorkItem) -> bool:
-    """Returns true if the file that was queued is no longer under its path, as after the rotation of a log."""
+    """Returns true if the file that was queued is no longer under its path, as after the rotation of a log.
+
+    A file that was not hashed when it was queued must also be as it was.
+    """
     found = stat_log_file(item.path)
-    return found is None or found.st_ino != item.inode
+    if found is None or found.st_ino != item.inode:
+        return True
+    state = found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return item.digest == DRAWN and state != (item.size, item.mtime_ns, item.ctime_ns)

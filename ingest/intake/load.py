@@ -22,6 +22,7 @@ from watchfloor.ingest.formats.registry import load_formats
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.waiting import Waiting, read_waiting_items
 from watchfloor.ingest.queue.work_queue import ItemProducer
+from watchfloor.ingest.records import long_files
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.load_start import LoadStart
 from watchfloor.schema.definition import builtin_definitions
@@ -82,8 +83,12 @@ class Load:
         self._settings, self._feed, self._workers, self._again = settings, feed, workers, again
         self._is_strict, self._start = is_strict, start
         self._unread: list[str] = []
-        self._began = time.monotonic()
+        self._began, self._since = time.monotonic(), time.time()
         self._result: LoadResult | None = None
+
+    def count_since(self, since: float) -> None:
+        """Counts what has ended since ``since`` (epoch seconds) as this load's: another has begun it, and was lost."""
+        self._since = since
 
     @property
     def result(self) -> LoadResult:
@@ -96,7 +101,7 @@ class Load:
         with ExitStack() as stack:
             start = stack.enter_context(self._start or LoadStart(self._settings, self._workers))
             start.begin()  # workers start while the files are looked at
-            scan_ahead = ScanAhead(self._paths[0])
+            scan_ahead = ScanAhead(self._paths[0], long_files.LONG_BYTES)
             connected = stack.enter_context(_connect_producer(self._settings))
             # Read now, as this thread has to wait for the connections anyway.
             load_formats()
@@ -145,7 +150,7 @@ class Load:
                 yield self._make_progress("loading", offers, watcher.rows, total, self._find_problem(watcher))
                 watcher.wait(_TICK_SECONDS)
             seconds = time.monotonic() - self._began
-            self._result = LoadResult(file_results(offers, watcher.rows), seconds, tuple(self._unread))
+            self._result = LoadResult(file_results(offers, watcher.rows, self._since), seconds, tuple(self._unread))
             yield self._make_progress("done", offers, watcher.rows, total)
 
     def _sniff_files(self, store: Store) -> dict[str, list[SniffResult]]:

@@ -112,18 +112,25 @@ class LoadResult:
         return not self.unread and not self.failed and not any(f.quarantined or f.left_out for f in self.files)
 
 
-def file_results(offers: Collection[Offer], rows: Mapping[bytes, LedgerRow]) -> tuple[FileResult, ...]:
-    """Returns the outcomes for the files of a load. ``rows`` are the ledger's rows by item identity."""
+def file_results(offers: Collection[Offer], rows: Mapping[bytes, LedgerRow], since: float) -> tuple[FileResult, ...]:
+    """Returns the outcomes for the files of a load. ``rows`` are the ledger's rows by item identity.
+
+    What has ended since ``since`` (epoch seconds) was not known before.
+    """
     results, seen = [], set[bytes]()
     for offer in offers:
         items = {item.item_id for item in offer.items}
-        results.append(_file_result(offer, rows, items <= seen))
+        ended_before = all(row.at < since for item in items if (row := rows.get(item)))
+        results.append(_file_result(offer, rows, items <= seen, ended_before))
         seen |= items
     return tuple(results)
 
 
-def _file_result(offer: Offer, rows: Mapping[bytes, LedgerRow], is_copy: bool) -> FileResult:
-    """Returns the outcome for an offered file. ``is_copy``: other files of the load have all that it has."""
+def _file_result(offer: Offer, rows: Mapping[bytes, LedgerRow], is_copy: bool, ended_before: bool) -> FileResult:
+    """Returns the outcome for an offered file. ``is_copy``: other files of the load have all that it has.
+
+    ``ended_before``: its items had ended before the load began.
+    """
     own = [rows[item.item_id] for item in offer.items if item.item_id in rows]
     misfits: Counter[tuple[str, str]] = Counter()
     for row in own:
@@ -136,7 +143,7 @@ def _file_result(offer: Offer, rows: Mapping[bytes, LedgerRow], is_copy: bool) -
         sum(row.events for row in own),
         sum(row.quarantined for row in own),
         sum(row.entries for row in own),
-        not offer.queued and (bool(offer.items) or offer.grown) and (is_copy or not offer.has_open),
+        not offer.queued and (bool(offer.items) or offer.grown) and (is_copy or (ended_before and not offer.has_open)),
         tuple(
             row.reason if show_path(row.path) in row.reason else f"{show_path(row.path)}: {row.reason}"
             for row in own

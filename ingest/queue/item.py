@@ -19,6 +19,9 @@ FILE_ID_BYTES = 16
 ITEM_ID_BYTES = 8
 BLAKE3, BLAKE2B = "blake3", "blake2b"
 """The hashes that identify files: that of new ones, and that of files which earlier versions have queued."""
+DRAWN = "drawn"
+"""Stands for a hash where the identity of a file was drawn at random, because its items were queued before it was
+hashed. The BLAKE3 of its content stands in the ledger (``records/long_files.py``)."""
 
 _EARLIER: Mapping[str, Any] = {"inode": 0, "ctime_ns": 0, "member": "", "digest": BLAKE2B}
 """What items of before these fields had. Without inode and time of change no file is unchanged without a look at it."""
@@ -32,8 +35,9 @@ class WorkItem:
     ``size``, ``inode``, ``mtime_ns`` and ``ctime_ns`` are the file's as it was queued, and tell cheaply that it has not
     changed since; ``length`` counts the bytes from which ``file_id`` was computed. ``split``, ``base`` and ``before``
     are those of ``FileScan``: how to cut the file the same way again. ``compressed``: its content is not its bytes as
-    they are, so it is read from its beginning. ``digest`` names the hash that gives ``file_id``. ``ticket`` names one
-    act of queueing; ``again`` asks for the item to be read although it is done. ``member`` is the log's name in the
+    they are, so it is read from its beginning. ``digest`` names the hash that gives ``file_id``, or is ``DRAWN``; then
+    ``content`` is the hash of the range's bytes as hex, where that is known already. ``ticket`` names one act of
+    queueing; ``again`` asks for the item to be read although it is done. ``member`` is the log's name in the
     archive ``path``; empty for a file of its own.
     """
 
@@ -56,6 +60,7 @@ class WorkItem:
     again: bool = False
     member: str = ""
     digest: str = BLAKE3
+    content: str = ""
 
     @property
     def log_path(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged
+from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged, hash_ranges
 from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks, split_chunk
 from watchfloor.ingest.files.open_file import open_log_file
 from watchfloor.ingest.files.remote.remote_systems import RemoteState
@@ -29,9 +29,12 @@ from watchfloor.ingest.metrics.worker_metrics import (
     count_write_seconds,
 )
 from watchfloor.ingest.parsing.parsed import ParsedChunk
-from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.item import DRAWN, WorkItem
 from watchfloor.ingest.records.definitions import SourceResolver
 from watchfloor.ingest.records.ledger import ItemEnd
+from watchfloor.ingest.records.long_files import LongFiles
+from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.threads import attach_thread
@@ -42,6 +45,7 @@ from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
 from .parts import part_id, part_ids, part_of_line, parts_of_lines
+from .range_hash import RangeHash
 from .read_ahead import map_in_order, read_ahead
 from .rejected_lines import Offsets, RejectedLines
 
@@ -143,14 +147,16 @@ class ItemReader:
     def _read_once(self, task: ReadTask, file: FileIO) -> _Outcome:
         """Reads the item from its open file, by the present definitions. All is durable when it returns."""
         item = task.item
-        check_unchanged(item, file)
+        find_content = LongFiles(task.store).find_content
+        check_unchanged(item, file, find_content)
+        content = RangeHash(item, file) if item.digest == DRAWN and not item.compressed else None
         lines = RejectedLines(task.store, task.sink, item, task.begun)
         earlier = lines.earlier
         events, upto = 0, item.start
         misfits: FieldCounts = Counter()
         writers: list[ItemWriter] = []
         with (
-            read_ahead(self._parse_chunks(task, file), 1) as chunks,
+            read_ahead(self._parse_chunks(task, file, content), 1) as chunks,
             read_ahead(_encode_for_jvm(chunks, task, earlier.claimed), _ENCODED_AHEAD) as encoded,
         ):
             for chunk in encoded:
@@ -174,7 +180,7 @@ class ItemReader:
         with count_flush_seconds():
             task.events_to.flush()
             task.sink.flush()
-        check_unchanged(item, file)
+        check_unchanged(item, file, find_content)
         end = ItemEnd(
             item.ticket,
             "done",
@@ -185,11 +191,14 @@ class ItemReader:
             retried=earlier.retried,
             entries=sum(writer.entries for writer in writers),
             misfits=_nest_counts(misfits),
+            content=_check_content(item, file, content),
         )
         return _Outcome(end, writers, lines.gone)
 
-    def _parse_chunks(self, task: ReadTask, file: FileIO) -> Generator[_ParsedLines, None, None]:
-        """Yields the item's chunks, parsed ahead in threads, in the order of the file."""
+    def _parse_chunks(
+        self, task: ReadTask, file: FileIO, content: RangeHash | None
+    ) -> Generator[_ParsedLines, None, None]:
+        """Yields the item's chunks, parsed ahead in threads, in the order of the file. ``content`` hashes them."""
         item = task.item
         parser = open_parser(item.feed, item.header, SourceResolver(task.store))
 
@@ -200,7 +209,8 @@ class ItemReader:
             return _ParsedLines(max(chunk.offset + len(data), item.start), chunk.rejected, parsed)
 
         threads = self._ordered if parser.ordered else self._parallel
-        yield from map_in_order(parse, _read_item_chunks(task.store.settings, item, file), threads, _PARSED_AHEAD)
+        chunks = _read_item_chunks(task.store.settings, item, file, content)
+        yield from map_in_order(parse, chunks, threads, _PARSED_AHEAD)
         task.on_read()
 
 
@@ -258,14 +268,26 @@ class _EncodedChunk:
             self.ended.append(writer)
 
 
-def _read_item_chunks(settings: Settings, item: WorkItem, file: FileIO) -> Iterator[Chunk]:
+def _read_item_chunks(settings: Settings, item: WorkItem, file: FileIO, content: RangeHash | None) -> Iterator[Chunk]:
     # A file that cannot be cut (compressed, a log whose header changes on the way) is read from its beginning, whatever
     # the range.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
     for chunk in read_chunks(file, start, end, settings.chunk_bytes, settings.max_line_bytes, item.compressed):
         if chunk.offset >= item.end and item.end < item.length:
             break
+        if content is not None:
+            content.add(chunk)
         yield from split_chunk(chunk, _CHUNK_LINES)
+
+
+def _check_content(item: WorkItem, file: FileIO, content: RangeHash | None) -> str:
+    """Returns the hash of an item's bytes; empty if none is wanted. Raises ``InputFileError`` if they have changed."""
+    if item.digest != DRAWN:
+        return ""
+    found = hash_ranges(file, [(item.start, item.end)])[0] if content is None else content.finish()
+    if item.content and found != item.content:
+        raise InputFileError(f"{show_path(item.log_path)}: its content changed after it was queued; queue it again")
+    return found
 
 
 def _encode_for_jvm(

@@ -3,8 +3,8 @@
 An item's row has a cell for each event in its life, so that no writer overwrites another's cell: ``queued`` (the item
 and its sender), ``run`` (the worker that reads it: attempt, progress) and ``end`` (the outcome). Its state is a
 function of the three. Each cell has the ticket of the queueing that it belongs to. Rows of items start with ``i``, file
-identity and item identity; rows of paths with ``p`` and the path; rows of files that an earlier version has queued
-(``old_files.py``) with ``o``.
+identity and item identity; rows of paths with ``p`` and the path; rows of long files (``long_files.py``) with ``n``, of
+files that an earlier version has queued (``old_files.py``) with ``o``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class ItemEnd:
     """The end of an item: ``state`` is done or failed. ``events`` are without the ``retried`` ones.
 
     ``claim`` is that of the attempt that has ended. ``misfits`` counts, by source and field, the events whose value for
-    the field is not of its type and is kept in ``extra``; lines that were retried do not count there.
+    the field is not of its type and is kept in ``extra``; lines that were retried do not count there. ``content`` is
+    the hash of the bytes that were read, as hex, where the item says nothing of them (``queue/item.py``: ``DRAWN``).
     """
 
     ticket: str
@@ -73,6 +74,15 @@ class ItemEnd:
     reason: str = ""
     claim: str = ""
     misfits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    content: str = ""
+
+    def is_final(self, item: WorkItem) -> bool:
+        """Returns whether this is the end of an item too that may have been queued again since."""
+        return self.ticket == item.ticket or (self.state == "done" and not item.again and self.has_bytes_of(item))
+
+    def has_bytes_of(self, item: WorkItem) -> bool:
+        """Returns whether the bytes that were read are those of an item, as far as that says which it has."""
+        return item.content in ("", self.content)
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,10 @@ class LedgerRow:
     @property
     def item_id(self) -> str:
         return self.item.item_id.hex() if self.item else ""
+
+    def is_done_as(self, item: WorkItem) -> bool:
+        """Returns whether the item is done, with the bytes that ``item`` has."""
+        return self.state == "done" and self.end is not None and self.end.has_bytes_of(item)
 
     @property
     def events(self) -> int:
@@ -283,7 +297,7 @@ def item_row(cells: Cells) -> LedgerRow | None:
     # Two workers may have read the item, and the one that began later has not ended.
     lost = is_end_of_loser(run, end)
     begun = run is not None and end is not None and run.ticket != end.ticket and run.at > max(end.at, queued["at"])
-    if end and not lost and not begun and (end.ticket == item.ticket or _is_final(end, item)):
+    if end and not lost and not begun and end.is_final(item):
         return LedgerRow(end.state, item.log_path, end.at, end.by, item, run, end, end.reason, topic)
     over = run is not None and end is not None and run.ticket == end.ticket and not lost
     if run and run.at and not over and (run.ticket == item.ticket or run.at >= queued["at"]):
@@ -310,11 +324,6 @@ def _dump_run(run: ItemRun) -> bytes:
 
 def _dump_end(end: ItemEnd) -> bytes:
     return orjson.dumps(replace(end, reason=_make_encodable(end.reason)))
-
-
-def _is_final(end: ItemEnd, item: WorkItem) -> bool:
-    """Returns true if an end under another ticket is the end of this item too."""
-    return end.state == "done" and not item.again
 
 
 def _item_rows(found: Iterator[tuple[bytes, Cells]]) -> Iterator[LedgerRow]:

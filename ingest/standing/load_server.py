@@ -124,6 +124,7 @@ class _LoadRun:
             load = Load(
                 self._settings, asked.paths, asked.feed, workers=0, again=asked.again, is_strict=asked.is_strict
             )
+            load.count_since(asked.since)
             for progress in load:
                 self._send(encode_progress(progress))
             return encode_result(load.result)

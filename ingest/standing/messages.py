@@ -27,7 +27,7 @@ _KINDS: Mapping[str, type[WatchfloorError]] = {"user": UserError, "operator": Op
 class WantedLoad:
     """The files of a load, absolute paths or patterns, and how they are to be loaded.
 
-    ``digest`` is that of the command's settings.
+    ``digest`` is that of the command's settings. ``since`` (epoch seconds) is when the command began.
     """
 
     digest: str
@@ -35,6 +35,7 @@ class WantedLoad:
     feed: str | None
     again: bool
     is_strict: bool
+    since: float
 
 
 def encode_request(request: WantedLoad) -> bytes:

@@ -155,6 +155,7 @@ class StackLoad:
                     is_strict=request.is_strict,
                     start=start,
                 )
+                load.count_since(request.since)
                 for progress in load:
                     has_begun = has_begun or progress.phase == "loading"
                     yield self._retime(progress)
@@ -185,7 +186,7 @@ def ask_for_load(
     if not is_local or settings.ingest_mode != "live" or any(map(is_address, paths)):
         return None
     named = tuple(os.path.join(os.getcwd(), find_path(path)) for path in paths)  # noqa: PTH118, PTH109 - any bytes
-    request = WantedLoad(digest_ingest(settings), named, feed, again, is_strict)
+    request = WantedLoad(digest_ingest(settings), named, feed, again, is_strict, time.time())
     with ExitStack() as opened:
         asked = _ask_workers(settings, request, opened)
         return StackLoad(settings, request, asked, opened.pop_all()) if asked else None

@@ -90,7 +90,7 @@ class ClaimPolicy:
         elif end and item.item_id in self._lost:
             self._lost.discard(item.item_id)
             return Claim(ClaimAction.READ)
-        if end and (end.ticket == item.ticket or (end.state == "done" and not item.again)):
+        if end and end.is_final(item):
             return Claim(ClaimAction.SKIP)
         if run is None or (end and end.ticket == run.ticket):
             return Claim(ClaimAction.READ)

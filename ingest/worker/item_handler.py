@@ -19,7 +19,7 @@ from watchfloor.ingest.queue.other_hosts import find_other_host
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.reading.item_reader import ItemReader, ReadTask
 from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, LedgerRow, describe_missed
-from watchfloor.schema.errors import QueueError, StoreError, UnreachableFileError, UserError
+from watchfloor.schema.errors import QueueError, StoreError, UnreachableFileError, UnsettledFileError, UserError
 
 from .claim import MAX_ATTEMPTS, Claim, ClaimAction, ClaimPolicy
 from .heartbeat import Heartbeat, LostItem, Stopped
@@ -78,11 +78,11 @@ class ItemHandler:
     def handle(self, delivery: Delivery) -> bool:
         """Handles a message. Returns true if it is settled and may be committed; false if it is to be given back.
 
-        An item is given back while another worker reads it, and when this worker is told to stop. One whose file
-        this host cannot open is passed on to a worker on another host, and fails when all have tried. If another worker
-        has taken it over from this one, this one waits for the other's end and reads the item once more. A store that
-        is down is waited for, and so is room on the disk. If the store refuses only this item, or another error occurs,
-        a few more attempts follow; then the item has failed.
+        An item is given back while another worker reads it, while its file's content is needed and not known yet, and
+        when this worker is told to stop. One whose file this host cannot open is passed on to a worker on another host,
+        and fails when all have tried. If another worker has taken it over from this one, this one waits for the other's
+        end and reads the item once more. A store that is down is waited for, and so is room on the disk. If the store
+        refuses only this item, or another error occurs, a few more attempts follow; then the item has failed.
         """
         attempts = _Attempts(invalid=delivery.problem)
         while not self._stop.is_set():
@@ -181,6 +181,10 @@ class ItemHandler:
             heartbeat.beat()
         except UnreachableFileError as error:
             return self._pass_on(item, heartbeat, {**missed, _host_of(session.name): error.why})
+        except UnsettledFileError as error:
+            heartbeat.release()
+            self._log.info("%s: let go of for now: %s", item.name, error)
+            return False
         except UserError as error:
             heartbeat.confirm()
             self._fail_item(item, str(error))

@@ -99,6 +99,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "ingest/formats/windows",
         "ingest/formats/zeek",
         "ingest/formats",
+        "ingest/identity",
         "ingest/reading",
         "ingest/maintenance",
         "ingest/backup",

@@ -80,6 +80,23 @@ def test_a_file_loaded_twice_changes_nothing(
     assert queue_lag(settings) == 0
 
 
+def test_a_load_that_is_begun_again_counts_what_it_has_done_before(
+    store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    kind = store.catalog.register(source("begunagain"))
+    settings, file = own(store_settings, "begunagain"), log_file(tmp_path / "a.log", 300)
+    (tmp_path / "b.log").write_bytes(file.read_bytes())
+    began = time.time()
+    load(settings, file, feed=kind.name)
+    for since, events in ((began, 300), (time.time(), 0)):
+        again = Load(settings, [file, tmp_path / "b.log"], kind.name, workers=0)
+        again.count_since(since)
+        for _ in again:
+            pass
+        assert again.result.events == events
+        assert [found.is_known for found in again.result.files] == [not events, True]
+
+
 def test_renamed_and_compressed_copies_are_the_same_file(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path
 ) -> None:

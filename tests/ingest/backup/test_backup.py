@@ -20,16 +20,19 @@ from watchfloor.ingest.backup.export import export_sources
 from watchfloor.ingest.backup.restore import import_sources
 from watchfloor.ingest.maintenance.compact import compact_source
 from watchfloor.ingest.maintenance.retry import retry_lines
-from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.item import DRAWN, WorkItem
 from watchfloor.ingest.reading.item_reader import ReadTask, read_item
+from watchfloor.ingest.records import long_files
+from watchfloor.ingest.records.cells import delete_cells
 from watchfloor.ingest.records.ledger import ItemRun, Ledger
+from watchfloor.ingest.records.long_files import LongFile
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import drop_source, have_zones
+from watchfloor.store.admin.tables import ITEMS_TABLE, drop_source, have_zones
 from watchfloor.store.encoding.keys import event_table
 from watchfloor.store.retention.policy import read_policy, set_keep
 from watchfloor.store.store import Store
@@ -184,6 +187,25 @@ def test_items_that_are_being_read_are_left_out_as_a_whole(
     assert texts_of(store, kind.name) == Counter(f"{number:07d}" * 4 for number in range(LINES))
     assert load(settings, whole, other, feed=kind.name).events == LINES
     assert counts(store, kind) == exactly(kind, 2 * LINES)
+
+
+def test_a_file_that_was_hashed_late_is_known_after_an_import(
+    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_files, "LONG_BYTES", 1 << 10)
+    kind = store.catalog.register(source("late"))
+    settings, file = own(store_settings, "late"), log_file(tmp_path / "a.log", LINES, "late")
+    load(settings, file, feed=kind.name)
+    (row, *_) = ledger_rows(store, file)
+    assert row.item is not None and row.item.digest == DRAWN
+    export_sources(store, [kind.name], tmp_path / "backup")
+    forget(store, kind, file)
+    with store.sink() as sink:
+        delete_cells(sink, ITEMS_TABLE, [(LongFile(row.item.length, row.item.file_id).key, "file")], "")
+        sink.flush()
+    import_sources(store, tmp_path / "backup")
+    assert load(settings, file.rename(tmp_path / "b.log"), feed=kind.name).files[0].is_known
+    assert counts(store, kind) == exactly(kind, LINES)
 
 
 def test_an_export_during_loads_and_compactions_is_of_one_moment(

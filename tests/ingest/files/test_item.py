@@ -135,7 +135,7 @@ def test_a_scan_ahead_is_that_of_the_file_as_it_is(file: Path) -> None:
     data = b"".join(b"%d\n" % n for n in range(50_000))
     marks = [None, QueuedMark(b"x" * 16, len(data) + 1), QueuedMark(scan_file(write(file, data), 9).file_id, len(data))]
     for mark in marks:
-        ahead = ScanAhead(str(file))
+        ahead = ScanAhead(str(file), 1 << 20)
         with open_log_file(str(file)) as opened:
             scan = ahead.take(opened, mark)
             assert scan is not None and cut_by(opened, scan, 9_000) == scan_file(file, 9_000, mark)
@@ -144,22 +144,25 @@ def test_a_scan_ahead_is_that_of_the_file_as_it_is(file: Path) -> None:
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda data: b'[{"a": 1},\n {"a": 2}]'])
 def test_no_packed_file_is_scanned_ahead(file: Path, pack: Callable[[bytes], bytes]) -> None:
-    ahead = ScanAhead(str(write(file, pack(b"line\n" * 99))))
+    ahead = ScanAhead(str(write(file, pack(b"line\n" * 99))), 1 << 20)
     with open_log_file(str(file)) as opened:
         assert ahead.take(opened, None) is None
 
 
 def test_a_scan_ahead_of_what_has_changed_or_may_have_grown_is_not_used(file: Path, tmp_path: Path) -> None:
     first = scan_file(write(file, b"a\n"), 9)
-    ahead = ScanAhead(str(write(file, b"a\nb\n")))
+    ahead = ScanAhead(str(write(file, b"a\nb\n")), 1 << 20)
     with open_log_file(str(file)) as opened:
         assert ahead.take(opened, QueuedMark(first.file_id, first.length)) is None
-    ahead = ScanAhead(str(file))
+    ahead = ScanAhead(str(file), 1 << 20)
     ahead._thread.join()
     write(file, b"c\nd\n")
     with open_log_file(str(file)) as opened:
         assert ahead.take(opened, None) is None
-    ahead = ScanAhead(str(tmp_path / "none"))
+    ahead = ScanAhead(str(file), 4)  # which is its length
+    with open_log_file(str(file)) as opened:
+        assert ahead.take(opened, None) is None
+    ahead = ScanAhead(str(tmp_path / "none"), 1 << 20)
     with open_log_file(str(file)) as opened:
         assert ahead.take(opened, None) is None
 

@@ -37,7 +37,7 @@ def load_by_earlier_version(settings: Settings, store: Store, file: Path, feed: 
     """Loads a file and leaves the ledger as earlier versions did: by the old hash, and without a word of it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intake, "BLAKE3", BLAKE2B)
-        patch.setattr(loads, "ScanAhead", lambda path: None)  # which knows BLAKE3 alone
+        patch.setattr(loads, "ScanAhead", lambda path, below: None)  # which knows BLAKE3 alone
         load(settings, file, feed=feed)
     with store.sink() as sink:
         for prefix in (b"i", b"p"):

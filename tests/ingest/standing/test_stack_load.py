@@ -6,6 +6,7 @@ In `make test`: the loads are made up, and it needs no servers.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -46,6 +47,9 @@ class MadeUpLoad:
         options.pop("start", None)
         self.asked.append({"paths": tuple(paths), "feed": feed, **options})
         self.result = RESULT
+
+    def count_since(self, since: float) -> None:
+        assert time.time() - 300 < since < time.time()
 
     def __iter__(self) -> Iterator[LoadProgress]:
         for step in self.steps:

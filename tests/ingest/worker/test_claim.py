@@ -56,6 +56,23 @@ def test_turn(run: ItemRun | None, end: ItemEnd | None, again: bool, act: ClaimA
     assert ClaimPolicy().decide(item, row(run, end, item), now=200.0, clock=0.0).action is act
 
 
+@pytest.mark.parametrize(
+    ("content", "end", "act"),
+    [
+        ("", replace(DONE, content="aa"), ClaimAction.SKIP),
+        ("aa", replace(DONE, content="aa"), ClaimAction.SKIP),
+        ("bb", replace(DONE, content="aa"), ClaimAction.READ),
+        ("bb", DONE, ClaimAction.READ),
+        ("bb", replace(DONE, ticket="new", content="bb"), ClaimAction.SKIP),
+    ],
+)
+def test_an_end_of_other_bytes_is_no_end(content: str, end: ItemEnd, act: ClaimAction) -> None:
+    item = replace(ITEM, content=content)
+    found = row(None, end, item)
+    assert ClaimPolicy().decide(item, found, now=200.0, clock=0.0).action is act
+    assert found is not None and (found.state == "done") == (act is ClaimAction.SKIP)
+
+
 def test_only_what_the_ledger_says_word_for_word_is_read() -> None:
     decide = ClaimPolicy().decide
     assert decide(ITEM, None, 200.0, 0.0).action is ClaimAction.REFUSE

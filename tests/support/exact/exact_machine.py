@@ -30,6 +30,7 @@ from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.maintenance.compact import compact_source
 from watchfloor.ingest.maintenance.retry import retry_lines
 from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.records import long_files
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store import store as store_module
 from watchfloor.store.admin.tables import compact_source as compact_tables
@@ -94,11 +95,14 @@ class ExactMachine(RuleBasedStateMachine):
         layout=st.sampled_from(["cell", "block"]),
         unknown=st.sampled_from(["extra", "quarantine"]),
         mode=st.sampled_from(["live", "bulk"]),
+        early=st.booleans(),
         item_bytes=st.sampled_from([512, 4 << 10, 32 << 10]),
         lines=_lines,
     )
-    def make_source(self, layout: str, unknown: str, mode: str, item_bytes: int, lines: str) -> None:
-        """Makes a source and loads its first file."""
+    def make_source(self, layout: str, unknown: str, mode: str, early: bool, item_bytes: int, lines: str) -> None:
+        """Makes a source and loads its first file. With ``early`` short files too are queued before they are hashed."""
+        if early:
+            self.patch.setattr(long_files, "LONG_BYTES", 1)
         self.name, self.layout, self.unknown = f"exact{RUN}.s{next(_numbers)}", layout, unknown
         bulk = 8 if mode == "bulk" else 1  # a bulk load makes its items so much longer
         self.own = own(self.settings, "exact", partitions=1, item_bytes=item_bytes // bulk, ingest_mode=mode)

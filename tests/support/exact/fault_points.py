@@ -120,9 +120,9 @@ def _put_reading_points(patch: pytest.MonkeyPatch, points: FaultPoints, name: st
     def read_dying(reader: ItemReader, task: ReadTask) -> ItemEnd:
         return read(reader, replace(task, event_sink=_Sink(task.events_to, points)))
 
-    def parse_noting(reader: ItemReader, task: ReadTask, file: Any) -> Any:
+    def parse_noting(reader: ItemReader, task: ReadTask, file: Any, content: Any) -> Any:
         reading.item = task.item  # a generator runs in the thread that reads ahead
-        yield from parse_chunks(reader, task, file)
+        yield from parse_chunks(reader, task, file, content)
 
     class NotingResolver(SourceResolver):
         def __init__(self, store: Any) -> None:
