@@ -60,18 +60,24 @@ def forget(store: Store, kind: Source, *files: Path) -> None:
     """Removes a source with its rows in the ledger: the store is then like another one."""
     items = [row.item for file in files for row in ledger_rows(store, file) if row.item is not None]
     Ledger(store).delete_items(items)
+    with store.sink() as sink:
+        delete_cells(sink, ITEMS_TABLE, {(LongFile(item.length, item.file_id).key, "file") for item in items}, "")
+        sink.flush()
     drop_source(store.connection, kind)
     assert kind.name not in store.catalog.read_sources()
 
 
 def test_an_imported_source_is_the_exported_one(
-    store_settings: Settings, store: Store, tmp_path: Path, layout: str
+    store_settings: Settings, store: Store, tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also if its files were queued before they were hashed: they are known by their content all the same."""
+    monkeypatch.setattr(long_files, "LONG_BYTES", 1 << 10)
     kind = store.catalog.register(source("moved", layout, KIND))
-    good, mixed = log_file(tmp_path / "a.log", LINES), tmp_path / "b.log"
-    mixed.write_text("".join(line(n, "b", client="10.1.2.3") + "\n" for n in range(LINES)) + "no event\n" * 3)
+    good, mixed = log_file(tmp_path / "a.log", LINES, layout), tmp_path / "b.log"
+    mixed.write_text("".join(line(n, layout, client="10.1.2.3") + "\n" for n in range(LINES)) + "no event\n" * 3)
     settings = own(store_settings, "moved")
     assert load(settings, good, mixed, feed=kind.name).events == 2 * LINES
+    assert {row.item.digest for path in (good, mixed) for row in ledger_rows(store, path) if row.item} == {DRAWN}
     set_keep(store, kind.name, 200_000 * 3_600_000_000)
     wheres = None, "host = h1", "client in 10.0.0.0/8"
     before = [texts_of(store, kind.name, where) for where in wheres]
@@ -187,25 +193,6 @@ def test_items_that_are_being_read_are_left_out_as_a_whole(
     assert texts_of(store, kind.name) == Counter(f"{number:07d}" * 4 for number in range(LINES))
     assert load(settings, whole, other, feed=kind.name).events == LINES
     assert counts(store, kind) == exactly(kind, 2 * LINES)
-
-
-def test_a_file_that_was_hashed_late_is_known_after_an_import(
-    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(long_files, "LONG_BYTES", 1 << 10)
-    kind = store.catalog.register(source("late"))
-    settings, file = own(store_settings, "late"), log_file(tmp_path / "a.log", LINES, "late")
-    load(settings, file, feed=kind.name)
-    (row, *_) = ledger_rows(store, file)
-    assert row.item is not None and row.item.digest == DRAWN
-    export_sources(store, [kind.name], tmp_path / "backup")
-    forget(store, kind, file)
-    with store.sink() as sink:
-        delete_cells(sink, ITEMS_TABLE, [(LongFile(row.item.length, row.item.file_id).key, "file")], "")
-        sink.flush()
-    import_sources(store, tmp_path / "backup")
-    assert load(settings, file.rename(tmp_path / "b.log"), feed=kind.name).files[0].is_known
-    assert counts(store, kind) == exactly(kind, LINES)
 
 
 def test_an_export_during_loads_and_compactions_is_of_one_moment(
