@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import replace
 from io import FileIO
 
@@ -16,6 +19,7 @@ from watchfloor.schema.errors import InputFileError
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 
 _BEAT_SECONDS = 2.0
+_NICENESS = 10
 _PROBE_BYTES = 1 << 20
 
 
@@ -52,7 +56,7 @@ class EarlyFile:
         one stood still.
         """
         with ThreadPoolExecutor(1, "content") as pool:
-            finding = pool.submit(find_content)
+            finding = pool.submit(_run_gently, find_content)
             try:
                 content = self._await(name, finding)
             except InputFileError:
@@ -69,3 +73,10 @@ class EarlyFile:
         if not self._long_files.swap(self.row, row):
             raise InputFileError(f"{name}: another load has taken it over, as this one stood still; load it again")
         self.row = row
+
+
+def _run_gently(find_content: Callable[[], bytes]) -> bytes:
+    """Calls a function in this thread, which leaves the processors to others: nobody waits for a hash."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+    return find_content()
