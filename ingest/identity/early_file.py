@@ -60,7 +60,7 @@ class EarlyFile:
             try:
                 content = self._await(name, finding)
             except InputFileError:
-                self._long_files.swap(self.row, replace(self.row, is_left=True))
+                self._long_files.swap(self.row, replace(self.row, is_left=True, is_changed=True))
                 raise
         self._replace(name, replace(self.row, content=content.hex()))
 

@@ -75,6 +75,7 @@ class LongFileFinder:
         if content is None and _agree(items, file):
             content = hash_file()
         if content is None:
+            self._long_files.swap(row, replace(row, is_changed=True))
             return row
         known = replace(row, content=content.hex())
         return known if self._long_files.swap(row, known) else self._find_again(row)

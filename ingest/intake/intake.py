@@ -182,6 +182,8 @@ class Intake:
             items = tuple(replace(item, content=content) for item, content in zip(items, contents, strict=True))
         if again:
             items = (*self._earlier_items(items), *items)
+        elif scan.before and scanned.seen and scanned.seen.digest == DRAWN:
+            items = (*(item for item in self._earlier_items(items) if self._is_left_over(item, waiting)), *items)
         queued = tuple(
             replace(item, again=again)
             for item in items
@@ -240,6 +242,10 @@ class Intake:
         # A worker may have ended the item since its row was read.
         now = self._ledger.read_item(row.item)
         return now is None or not now.is_done_as(item)
+
+    def _is_left_over(self, item: WorkItem, waiting: Callable[[], Waiting] | None) -> bool:
+        """Returns whether an item of what the file was before must be queued again: its load may have broken off."""
+        return self._must_be_queued(item, self._ledger.read_item(item), waiting)
 
     def _find_begun(self, file: OpenLog, sniffed: SniffResult) -> _ScannedLog | None:
         """Returns the state of the log that a master has begun to queue and not ended; None if there is none."""

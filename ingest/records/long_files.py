@@ -20,7 +20,6 @@ from watchfloor.ingest.queue.item import DRAWN, FILE_ID_BYTES, WorkItem
 from watchfloor.schema.errors import InputFileError, UnsettledFileError
 from watchfloor.schema.files.paths import show_path
 from watchfloor.store.admin.tables import ITEMS_TABLE
-from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.store import Store
 
 from .cells import Cells, put_cells, read_prefix, read_row
@@ -41,8 +40,8 @@ class LongFile:
     """A file of ``length`` uncompressed bytes. ``content`` is the hash of its content as hex; empty if not known yet.
 
     ``by`` is the mark of the process that finds the content out (``ProcessIdentity``), and ``sign`` a number that grows
-    with each of its signs of life. ``is_left``: no process does so any more. ``is_void``: nothing is queued under this
-    identity after all.
+    with each of its signs of life. ``is_left``: that process has ended, or stood still. ``is_changed``: the file has
+    changed before its content was known. ``is_void``: nothing is queued under this identity after all.
     """
 
     length: int
@@ -51,6 +50,7 @@ class LongFile:
     by: str = ""
     sign: int = 0
     is_left: bool = False
+    is_changed: bool = False
     is_void: bool = False
 
     @property
@@ -65,7 +65,7 @@ class LongFile:
 
     def to_json(self) -> bytes:
         """Returns the value of the row's cell."""
-        fields = ("content", "by", "sign", "is_left", "is_void")
+        fields = ("content", "by", "sign", "is_left", "is_changed", "is_void")
         return orjson.dumps({name: getattr(self, name) for name in fields})
 
 
@@ -94,13 +94,13 @@ class LongFiles:
     def find_content(self, item: WorkItem) -> bytes:
         """Returns the hash of the content of the file of an item whose identity was drawn.
 
-        Raises ``UnsettledFileError`` if it is being found out, and ``InputFileError`` if it never will be.
+        Raises ``UnsettledFileError`` if it is not known yet, and ``InputFileError`` if it never will be.
         """
         found = self.find(item.length, item.file_id)
         if found is not None and found.content:
             return bytes.fromhex(found.content)
         name = show_path(item.log_path)
-        if found is None or found.is_left or ProcessIdentity.of_mark(found.by).is_gone():
+        if found is None or found.is_changed:
             raise InputFileError(f"{name}: changed before all of it was known; load it again")
         raise UnsettledFileError(f"{name}: has changed since it was queued, and all of it is not known yet")
 

@@ -170,6 +170,20 @@ def test_the_next_load_goes_on_wherever_the_file_is(
     assert counts(store, kind) == exactly(kind, lines)
 
 
+def test_what_has_failed_is_queued_again_with_what_was_added(
+    store_settings: Settings, store: Store, write_log: WriteLog, tmp_path: Path
+) -> None:
+    file = write_log(tmp_path / "a.log", LINES, "old")
+    settings, kind = prepare(store_settings, store, "broken_failed", file)
+    (row,) = LongFiles(store).read(file.stat().st_size)
+    append_to_it(file)
+    assert LongFiles(store).swap(row, replace(row, is_changed=True))
+    assert not read_items(settings, store, file, 2)
+    assert sorted(row.state for row in ledger_rows(store, file)) == ["failed", "failed", "queued", "queued"]
+    load(settings, file, feed=kind.name)
+    assert counts(store, kind) == exactly(kind, LINES + MORE)
+
+
 def test_a_load_is_killed(store_settings: Settings, store: Store, write_log: WriteLog, tmp_path: Path) -> None:
     file = write_log(tmp_path / "a.log", LINES, "old")
     settings, kind = prepare(store_settings, store, "broken_killed", file, kill)
