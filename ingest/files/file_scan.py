@@ -122,8 +122,7 @@ def scan_file(
             digest,
         )
         scan = _cut_scan(scan, file)
-        after = read_state(file)
-    _check_state(file, before, after)
+        _check_state(file, before.st_size, before.st_mtime_ns)
     return scan
 
 
@@ -140,7 +139,7 @@ def cut_by(file: FileIO, scan: FileScan, split: int) -> FileScan:
 def _cut_again(file: FileIO, scan: FileScan) -> FileScan:
     before = read_state(file)
     cut = _cut_scan(scan, file)
-    _check_state(file, before, read_state(file))
+    _check_state(file, before.st_size, before.st_mtime_ns)
     return cut
 
 
@@ -160,16 +159,18 @@ def _cut_scan(scan: FileScan, file: FileIO) -> FileScan:
         raise InputFileError(f"{show_path(name_log(file))}: cannot be read: {error.strerror}") from error
 
 
-def _check_state(file: FileIO, before: os.stat_result | RemoteState, after: os.stat_result | RemoteState) -> None:
-    """Raises ``InputFileError`` if a file that was read has changed meanwhile, other than by growing."""
-    if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
-        raise _changed(file)
+def _check_state(file: FileIO, size: int, mtime_ns: int) -> None:
+    """Raises ``InputFileError`` if a file that had this size and time has changed since, other than by growing."""
+    now = read_state(file)
+    if now.st_size < size or (now.st_mtime_ns != mtime_ns and now.st_size == size):
+        name = show_path(name_log(file))
+        raise InputFileError(f"{name}: changed while it was read; give it again when its writer is done")
 
 
-def _changed(file: FileIO) -> InputFileError:
-    return InputFileError(
-        f"{show_path(name_log(file))}: changed while it was read; give it again when its writer is done"
-    )
+def is_as_known(known: FileScan | WorkItem, now: os.stat_result | RemoteState) -> bool:
+    """Returns whether a file has the inode, size and times by which it was scanned or queued."""
+    state = now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+    return state == (known.inode, known.size, known.mtime_ns, known.ctime_ns)
 
 
 def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -> tuple[WorkItem, ...]:
@@ -213,9 +214,7 @@ def scan_later(file: FileIO, size: int, file_id: bytes, split: int) -> FileScan:
 def hash_later(file: FileIO, scan: FileScan) -> bytes:
     """Returns the hash of an open file as far as ``scan_later`` has cut it. Raises ``InputFileError`` if it changed."""
     content = scan_file(file, WHOLE, upto=scan.size).file_id
-    now = read_state(file)
-    if now.st_size < scan.size or (now.st_mtime_ns != scan.mtime_ns and now.st_size == scan.size):
-        raise _changed(file)
+    _check_state(file, scan.size, scan.mtime_ns)
     return content
 
 
@@ -253,12 +252,7 @@ def check_unchanged(item: WorkItem, file: FileIO, find_content: Callable[[WorkIt
     unchanged.
     """
     now = read_state(file)
-    if (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns) == (
-        item.inode,
-        item.size,
-        item.mtime_ns,
-        item.ctime_ns,
-    ):
+    if is_as_known(item, now):
         return
     file.seek(0)
     content = open_content(file, _BLOCK_BYTES, now.st_size) if item.compressed else None

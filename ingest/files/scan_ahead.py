@@ -10,7 +10,7 @@ from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.addresses import is_address
 
 from .content import open_content
-from .file_scan import WHOLE, FileScan, QueuedMark, scan_file
+from .file_scan import WHOLE, FileScan, QueuedMark, is_as_known, scan_file
 from .open_file import open_log_file, read_state
 
 _PROBE_BYTES = 1 << 20
@@ -36,13 +36,7 @@ class ScanAhead:
             return None
         self._thread.join()
         scan, self._scan = self._scan, None
-        now = read_state(file)
-        if scan is None or (scan.inode, scan.size, scan.mtime_ns, scan.ctime_ns) != (
-            now.st_ino,
-            now.st_size,
-            now.st_mtime_ns,
-            now.st_ctime_ns,
-        ):
+        if scan is None or not is_as_known(scan, read_state(file)):
             return None
         is_another = mark is None or mark.length > scan.length
         return scan if is_another or (mark and mark.content == scan.file_id) else None

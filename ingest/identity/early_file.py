@@ -14,7 +14,7 @@ from io import FileIO
 from watchfloor.ingest.files.content import open_content
 from watchfloor.ingest.files.open_file import OpenLog, read_state
 from watchfloor.ingest.queue.item import FILE_ID_BYTES
-from watchfloor.ingest.records.long_files import LongFile, LongFiles, is_long, void
+from watchfloor.ingest.records.long_files import LongFile, LongFiles, is_long, make_void
 from watchfloor.schema.errors import InputFileError
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 
@@ -37,7 +37,7 @@ class EarlyFile:
         self._long_files, self.row = long_files, row
 
     @classmethod
-    def draw(cls, long_files: LongFiles, length: int) -> EarlyFile | None:
+    def draw_identity(cls, long_files: LongFiles, length: int) -> EarlyFile | None:
         """Draws the identity of a file. Returns None if the file may be known, as one of its length is."""
         if long_files.read(length):
             return None
@@ -45,7 +45,7 @@ class EarlyFile:
         long_files.write(row)
         if any(other.file_id != row.file_id for other in long_files.read(length)):
             # Another process queues a file of this length at the same moment. It sees this row, and may wait for it.
-            long_files.swap(row, void(row))
+            long_files.swap(row, make_void(row))
             return None
         return cls(long_files, row)
 
@@ -58,18 +58,18 @@ class EarlyFile:
         with ThreadPoolExecutor(1, "content") as pool:
             finding = pool.submit(_run_gently, find_content)
             try:
-                content = self._await(name, finding)
+                content = self._await_content(name, finding)
             except InputFileError:
                 self._long_files.swap(self.row, replace(self.row, is_left=True, is_changed=True))
                 raise
-        self._replace(name, replace(self.row, content=content.hex()))
+        self._replace_row(name, replace(self.row, content=content.hex()))
 
-    def _await(self, name: str, finding: Future[bytes]) -> bytes:
+    def _await_content(self, name: str, finding: Future[bytes]) -> bytes:
         while not wait([finding], _BEAT_SECONDS).done:
-            self._replace(name, replace(self.row, sign=self.row.sign + 1))
+            self._replace_row(name, replace(self.row, sign=self.row.sign + 1))
         return finding.result()
 
-    def _replace(self, name: str, row: LongFile) -> None:
+    def _replace_row(self, name: str, row: LongFile) -> None:
         if not self._long_files.swap(self.row, row):
             raise InputFileError(f"{name}: another load has taken it over, as this one stood still; load it again")
         self.row = row

@@ -14,11 +14,11 @@ from dataclasses import replace
 from io import FileIO
 
 from watchfloor.ingest.files.content import open_content
-from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, hash_ranges, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, hash_ranges, is_as_known, scan_file
 from watchfloor.ingest.files.open_file import open_log_file, read_state
 from watchfloor.ingest.queue.item import BLAKE3, DRAWN, WorkItem
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow, SeenFile
-from watchfloor.ingest.records.long_files import LongFile, LongFiles, void
+from watchfloor.ingest.records.long_files import LongFile, LongFiles, make_void
 from watchfloor.schema.errors import InputFileError
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 
@@ -40,13 +40,15 @@ class LongFileFinder:
         If none was, the file has a row in the ledger afterwards, under the hash of its content.
         """
         own = LongFile(scan.length, scan.file_id, scan.file_id.hex())
-        if own not in self._long_files.read(scan.length):
+        rows = self._long_files.read(scan.length)
+        if own not in rows:
             self._long_files.write(own)
-        for row in self._long_files.read(scan.length):
+            rows = self._long_files.read(scan.length)
+        for row in rows:
             if not row.content:
                 row = self._settle(row, file, lambda: scan.file_id)
             if row.content == own.content and row.file_id != own.file_id:
-                self._long_files.swap(own, void(own))
+                self._long_files.swap(own, make_void(own))
                 return row.file_id
         return None
 
@@ -95,7 +97,7 @@ class LongFileFinder:
         return row
 
     def _find_again(self, row: LongFile) -> LongFile:
-        return self._long_files.find(row.length, row.file_id) or void(row)
+        return self._long_files.find(row.length, row.file_id) or make_void(row)
 
 
 def _has_part(file: FileIO, length: int) -> bool:
@@ -108,15 +110,7 @@ def _hash_as_queued(item: WorkItem) -> bytes | None:
     """Returns the hash of the file of an item; None if it is not as it was when it was queued."""
     try:
         with open_log_file(item.path) as file:
-            now = read_state(file)
-            if (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns) != (
-                item.inode,
-                item.size,
-                item.mtime_ns,
-                item.ctime_ns,
-            ):
-                return None
-            return scan_file(file, WHOLE).file_id
+            return scan_file(file, WHOLE).file_id if is_as_known(item, read_state(file)) else None
     except InputFileError:
         return None
 

@@ -21,6 +21,7 @@ from watchfloor.ingest.files.file_scan import (
     cut_like,
     hash_later,
     hash_ranges,
+    is_as_known,
     items_of,
     scan_file,
     scan_later,
@@ -152,7 +153,7 @@ class Intake:
             return None
         seen = self._ledger.read_seen(path)
         may_have_grown = seen is not None and seen.feed == sniffed.feed and 0 < seen.length <= size
-        if may_have_grown or (early := EarlyFile.draw(self._long_files, size)) is None:
+        if may_have_grown or (early := EarlyFile.draw_identity(self._long_files, size)) is None:
             return None
         scan = scan_later(file, size, early.row.file_id, choose_item_bytes(self._settings, size))
         items = items_of(scan, path, sniffed.feed, sniffed.header, secrets.token_hex(8))
@@ -364,5 +365,4 @@ def _has_moved(item: WorkItem) -> bool:
     found = stat_log_file(item.path)
     if found is None or found.st_ino != item.inode:
         return True
-    state = found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    return item.digest == DRAWN and state != (item.size, item.mtime_ns, item.ctime_ns)
+    return item.digest == DRAWN and not is_as_known(item, found)

@@ -140,7 +140,7 @@ def is_long(length: int) -> bool:
     return length >= LONG_BYTES
 
 
-def void(file: LongFile) -> LongFile:
+def make_void(file: LongFile) -> LongFile:
     """Returns the row of a file under whose identity nothing is queued after all."""
     return replace(file, is_void=True)
 

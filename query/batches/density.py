@@ -21,9 +21,9 @@ FEW_PAGES = 10 * PAGE
 """The largest number of wanted rows for which the first batch is made wide enough for all of them: a second batch would
 cost as much as it saves."""
 STREAMED_ROWS = 1 << 21
-"""The rows that a batch should hold by the counts if they are handed over one after the other: a batch that is wider
-than needed costs nothing then, and the counts of what is not counted are those of all events, which a tablet server
-filters in a second or two."""
+"""The rows that the first batch should hold by the counts if they are handed over one after the other: a batch that is
+wider than needed costs nothing then, and the counts of what is not counted are those of all events, which a tablet
+server filters in a second or two."""
 PRIOR_ROWS = 10.0
 """Rows that count as expected and found in addition to a batch's own, so that few rows change the correction little."""
 
@@ -32,8 +32,8 @@ class DensityPolicy:
     """Chooses widths that by the counts hold the rows aimed at, and corrects the counts by the rows found.
 
     If the rows of a batch arrive one after the other (``MatchDistribution.streams``), a query ends its batch where it
-    has what it wants: the first batch is for ``STREAMED_ROWS``. Otherwise, and for all rows of a dense filter,
-    it is for a page, for all wanted rows if they are a few pages at most, or for k_0 rows if these are more.
+    has what it wants: the first batch is for ``STREAMED_ROWS``. Otherwise, and for all rows of a dense filter, it is
+    for a page, for all wanted rows if they are a few pages at most, or for k_0 rows if these are more.
 
     The counts may be too high, because they leave out conditions that are not counted. After a batch gave r rows where
     e were expected, the counts are multiplied by (r + 10) / (e + 10). If rows arrive one after the other, a later batch

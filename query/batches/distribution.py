@@ -18,8 +18,8 @@ class MatchDistribution:
 
     The spans [``starts``, ``ends``), in µs, are disjoint and ascend. ``running_totals`` are the matches up to the end
     of each span. ``streams`` is True if the rows of a batch arrive one after the other, newest first, and none arrives
-    later because the batch is wider. ``dense`` is True if a batch without a limit
-    puts all rows of a place together before it hands over the first, and if a narrow one is sure to have its matches.
+    later because the batch is wider. ``dense`` is True if a batch without a limit puts all rows of a place together
+    before it hands over the first, and if a narrow one is sure to have its matches.
     """
 
     starts: np.ndarray

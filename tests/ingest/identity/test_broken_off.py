@@ -247,7 +247,7 @@ def test_a_load_that_stood_still_says_so(
 ) -> None:
     kind = store.catalog.register(source("broken_still"))
     settings, file = own(store_settings, "broken_still"), write_log(tmp_path / "a.log", LINES, "still")
-    stopped = EarlyFile.draw(LongFiles(store), file.stat().st_size)
+    stopped = EarlyFile.draw_identity(LongFiles(store), file.stat().st_size)
     assert stopped is not None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recognise, "SILENT_SECONDS", 0.5)

@@ -219,13 +219,15 @@ def test_of_two_that_draw_at_the_same_moment_one_at_most_goes_on(store: Store) -
             self.both.wait(60)
 
     drawn: list[EarlyFile | None] = []
-    threads = [threading.Thread(target=lambda: drawn.append(EarlyFile.draw(Meeting(store), 12345))) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: drawn.append(EarlyFile.draw_identity(Meeting(store), 12345))) for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
     assert drawn == [None, None] and not LongFiles(store).read(12345)
-    again = EarlyFile.draw(LongFiles(store), 12345)
+    again = EarlyFile.draw_identity(LongFiles(store), 12345)
     assert again is not None and LongFiles(store).read(12345) == [again.row]
 
 
