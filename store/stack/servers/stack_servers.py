@@ -25,8 +25,7 @@ from .standing_workers import make_standing_workers
 
 # Kafka's ApiVersions request, version 0, correlation 1, no client: the first request that a broker answers.
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-# One collector thread and quickly compiled code: small servers start faster and do not compete for two cores. A tablet
-# server that answers for hours is faster with the other ones.
+# One collector thread and quickly compiled code: small servers start faster and do not compete for two cores.
 _SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1")
 # The thread that receives a request also answers it. With a handful of clients, handing each request to another thread
 # costs a third of ZooKeeper's processor time.
@@ -98,7 +97,7 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
         )  # fmt: skip
 
     maps = (f"-Daccumulo.native.lib.path={native}",) if native else ()
-    tserver_flags = (*(_SMALL if state.small else ("-XX:+UseG1GC",)), f"-Xms{settings.tserver_heap}", *maps)
+    tserver_flags = ("-XX:+UseG1GC", f"-Xms{settings.tserver_heap}", *maps)
     return StackServers(
         zookeeper=make_server(
             "zookeeper", settings.zookeeper_heap, _is_zookeeper_ready, login, *_SMALL, *_ONE_READER,

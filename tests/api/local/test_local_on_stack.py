@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from command_line import run_command
 from loaded import LAYOUTS, write_hosts
-from local_service import Printed, no_store, print_command
+from local_service import Printed, join_batches, no_store, print_command
 
 from watchfloor.api.cli import main as cli
 from watchfloor.schema.settings.settings import Settings
@@ -130,7 +130,7 @@ def test_commands_print_the_same_with_a_service(home: Path, alone: Alone, layout
     assert {status for status, _, _ in alone.printed[layout].values()} == expected
     with no_store():
         for line, printed in alone.printed[layout].items():
-            assert print_command(home, line) == printed, line
+            assert join_batches(print_command(home, line)) == join_batches(printed), line
 
 
 @pytest.mark.usefixtures("service")

@@ -121,7 +121,6 @@ def test_sizes_follow_the_machine_and_stay_while_servers_run(
 
     def read_heap(command: Sequence[str]) -> str:
         (heap,) = re.findall(r"-Xmx(\S+)", " ".join(command))
-        assert ("-XX:TieredStopAtLevel=1" in command) == (heap == "768m")
         return str(heap)
 
     def note_heap(settings: Settings, state: StackState, servers: StackServers, report: object) -> None:

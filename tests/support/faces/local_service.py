@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from rest_fakes import FakeService, FakeServices, FakeTokens
 from served import serve_app
@@ -23,6 +24,8 @@ from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.schema.settings.load import load_settings
 
 _DURATION = re.compile(r"[0-9.,]+ (s|ms|rows/s)\b")
+_ARROW = b"\xff\xff\xff\xff"
+"""The first bytes of a stream of record batches."""
 Printed = tuple[int, bytes, str]
 """The exit status of a command, what it has written to standard output, and to standard error without durations."""
 
@@ -58,6 +61,20 @@ def print_command(home: Path, line: Sequence[str], terminal: bool = False) -> Pr
         status = cli.main(["--home", str(home), *line])
         out.flush()
     return status, screen.getvalue(), _DURATION.sub("T", err.getvalue())
+
+
+def join_batches(printed: Printed) -> Printed:
+    """Returns what a command has printed, with the rows of Arrow's format in one batch.
+
+    In how many batches they come from a store depends on when its servers answer.
+    """
+    status, written, said = printed
+    if not written.startswith(_ARROW):
+        return printed
+    rows, joined = pa.ipc.open_stream(written).read_all().combine_chunks(), pa.BufferOutputStream()
+    with pa.ipc.new_stream(joined, rows.schema) as stream:
+        stream.write_table(rows)
+    return status, joined.getvalue().to_pybytes(), said
 
 
 @contextmanager
