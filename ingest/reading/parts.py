@@ -14,8 +14,8 @@ PART_BYTES = 72 << 20
 bounded; an item of the usual size is one part. Never change this value: events that were counted in parts of another
 length would count twice."""
 FIRST_BYTES = 6 << 20
-"""The length of the first part of a file that was queued before it was hashed: queries find events once their part is
-counted, and someone waits for the first ones. Never change this value either."""
+"""The length of the first part of each item of a file that was queued before it was hashed: queries find events once
+their part is counted, and someone waits for the first ones. Never change this value either."""
 
 
 def part_id(item_id: bytes, part: int) -> bytes:
