@@ -1,11 +1,8 @@
 package watchfloor.block;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.List;
 import java.util.Set;
 import org.apache.accumulo.core.data.ArrayByteSequence;
 import org.apache.accumulo.core.data.ByteSequence;
@@ -16,6 +13,7 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.block.hot.HotBlock;
 import watchfloor.block.hot.HotBlocks;
+import watchfloor.block.vector.FieldSlots;
 import watchfloor.block.vector.StoredVector;
 import watchfloor.block.vector.Vector;
 import watchfloor.block.zone.RowTimes;
@@ -41,8 +39,7 @@ final class Block {
   /** The family of vectors. */
   private static final Collection<ByteSequence> VECTORS = Set.of(new ArrayByteSequence(EMPTY));
 
-  private final List<byte[]> names = new ArrayList<>();
-  private final List<String> fields = new ArrayList<>();
+  private final FieldSlots slots = new FieldSlots();
 
   private SortedKeyValueIterator<Key, Value> source;
   private Range range;
@@ -69,7 +66,6 @@ final class Block {
   private boolean[] known;
   private boolean[] wrapped;
   private Vector[] vectors;
-  private int[] sorted;
 
   private byte[] row;
   private int rows;
@@ -79,28 +75,19 @@ final class Block {
   private final Vector first = new Vector("the first field");
 
   /** Returns the slot of a field, a new one if it has none yet. May be called before {@link #freeze} only. */
-  int slot(String name) {
-    int found = fields.indexOf(name);
-    if (found >= 0) {
-      return found;
-    }
-    names.add(name.getBytes(StandardCharsets.UTF_8));
-    fields.add(name);
-    return names.size() - 1;
+  int slot(String field) {
+    return slots.add(field);
   }
 
   /** Ends the allocation of slots. */
   void freeze() {
-    int count = names.size();
+    slots.freeze();
+    int count = slots.size();
     stored = new StoredVector[count];
     known = new boolean[count];
     wrapped = new boolean[count];
     vectors = new Vector[count];
-    Arrays.setAll(vectors, i -> new Vector("field " + fields.get(i)));
-    Integer[] order = new Integer[count];
-    Arrays.setAll(order, i -> i);
-    Arrays.sort(order, (a, b) -> Arrays.compareUnsigned(names.get(a), names.get(b)));
-    sorted = Arrays.stream(order).mapToInt(i -> i).toArray();
+    Arrays.setAll(vectors, i -> new Vector("field " + slots.field(i)));
   }
 
   /** Has what other scans have read of a block used, and what this one reads kept. Called before the first seek. */
@@ -115,7 +102,7 @@ final class Block {
 
   /** Returns the zone of a field to which {@code zones} leads. */
   Zone addZone(Zones zones, int slot) {
-    return zones.add(names.get(slot));
+    return zones.add(slots.name(slot));
   }
 
   /** Goes to the begin of a range of a source. A null range is an empty one. */
@@ -155,9 +142,10 @@ final class Block {
       return zones.next(row);
     }
     if (row != null) {
-      leave();
+      leave(false);
     }
-    return range != null && source.hasTop() ? source.getTopKey().getRowData().toArray() : null;
+    boolean isThere = range != null && source.hasTop() && !range.afterEndKey(source.getTopKey());
+    return isThere ? topRow() : null;
   }
 
   /** Moves to the next row and reads its times. Reads no cell yet. Returns false at the end of the range. */
@@ -176,18 +164,21 @@ final class Block {
     return true;
   }
 
-  /** Moves the source to the first entry after the row. */
-  private void leave() throws IOException {
-    Key after = new Key(row).followingKey(PartialKey.ROW);
-    if (inRow() && range.getEndKey() != null && after.compareTo(range.getEndKey()) >= 0) {
+  /**
+   * Moves the source to the first entry after the row, or ends the range if it ends with the row. If {@code isBeyond},
+   * the entry may lie behind the range.
+   */
+  private void leave(boolean isBeyond) throws IOException {
+    Key after = range == null ? null : new Key(row).followingKey(PartialKey.ROW);
+    if (after == null || (range.getEndKey() != null && after.compareTo(range.getEndKey()) >= 0)) {
       range = null;
       return;
     }
     for (int i = 0; hasMoved && i < STEPS_BEFORE_SEEK && inRow(); i++) {
       source.next();
     }
-    if (inRow()) {
-      seekTo(after);
+    if (inRow() || (isBeyond && !source.hasTop())) {
+      source.seek(isBeyond ? new Range(after, true, null, false) : AnswerKeys.from(after, range), VECTORS, true);
     }
   }
 
@@ -206,13 +197,24 @@ final class Block {
   }
 
   /**
-   * Returns a row before which no further row of the scan comes: the next row of this tablet; null if there is none. The
-   * range may go on in the next tablet, where the scan begins anew. The current row cannot be read any more.
+   * Returns a row before which no further row of the scan comes: the next row of this tablet; null if there is none. A
+   * row after the range's end says that the range has no further one; otherwise it may go on in the next tablet, where
+   * the scan begins anew. The current row cannot be read any more.
    */
   byte[] following() throws IOException {
     keepHot();
-    leave();
-    return range != null && source.hasTop() ? source.getTopKey().getRowData().toArray() : null;
+    leave(true);
+    if (range == null || !source.hasTop()) {
+      return null;
+    }
+    if (range.afterEndKey(source.getTopKey())) {
+      range = null;
+    }
+    return topRow();
+  }
+
+  private byte[] topRow() {
+    return source.getTopKey().getRowData().toArray();
   }
 
   /** Returns whether the source stands in the current row. */
@@ -269,7 +271,7 @@ final class Block {
 
   /** Returns the slots in the order of their cells. Reading them in this order is fastest. */
   int[] slotsInOrder() {
-    return sorted;
+    return slots.inOrder();
   }
 
   /** Returns a field's vector; null if no event has the field or the reader may not see it. */
@@ -281,7 +283,7 @@ final class Block {
       wrap(slot);
       if (vectors[slot].rows() != rows) {
         throw new IllegalStateException(
-            "vector: field " + fields.get(slot) + " has " + vectors[slot].rows() + " rows, and its block has " + rows);
+            "vector: field " + slots.field(slot) + " has " + vectors[slot].rows() + " rows, and its block has " + rows);
       }
       wrapped[slot] = true;
     }
@@ -295,7 +297,7 @@ final class Block {
       isHotter |= hot != null && stored[slot].isGrowing();
     } catch (IllegalStateException e) {
       if (hot != null) {
-        hot.remove(fields.get(slot));
+        hot.remove(slots.field(slot));
       }
       throw e;
     }
@@ -316,7 +318,7 @@ final class Block {
 
   /** Looks for a field's cell, and keeps the needed cells that it passes. */
   private void find(int slot) throws IOException {
-    StoredVector read = hot == null ? null : hot.get(fields.get(slot));
+    StoredVector read = hot == null ? null : hot.get(slots.field(slot));
     if (read == null) {
       seekCell(slot);
     } else if (read != StoredVector.NONE) {
@@ -326,12 +328,12 @@ final class Block {
   }
 
   private void seekCell(int slot) throws IOException {
-    byte[] name = names.get(slot);
+    byte[] name = slots.name(slot);
     boolean within = Arrays.compareUnsigned(name, passedFrom) >= 0 || begin(name);
     for (int steps = 0; within && atField(); steps++) {
       ByteSequence qualifier = source.getTopKey().getColumnQualifierData();
       keep(qualifier);
-      if (compare(qualifier, name) >= 0) {
+      if (FieldSlots.compare(qualifier, name) >= 0) {
         break;
       }
       if (steps < STEPS_BEFORE_SEEK) {
@@ -349,7 +351,7 @@ final class Block {
   /** Has what was read of a field known to other scans. */
   private void remember(int slot, StoredVector vector) {
     if (hot != null) {
-      hot.put(fields.get(slot), vector);
+      hot.put(slots.field(slot), vector);
       isHotter = true;
     }
   }
@@ -368,32 +370,12 @@ final class Block {
 
   /** Keeps the bytes of the cell at which the source stands if it is the first one of a field with a slot. */
   private void keep(ByteSequence qualifier) {
-    int low = 0;
-    int high = sorted.length - 1;
-    while (low <= high) {
-      int middle = (low + high) >>> 1;
-      int order = compare(qualifier, names.get(sorted[middle]));
-      if (order == 0) {
-        int slot = sorted[middle];
-        if (!known[slot]) {
-          // A source makes a new array for each value, so this one does not change when the source moves on.
-          stored[slot] = new StoredVector(source.getTopValue().get(), hot != null);
-          known[slot] = true;
-          remember(slot, stored[slot]);
-        }
-        return;
-      }
-      if (order < 0) {
-        high = middle - 1;
-      } else {
-        low = middle + 1;
-      }
+    int slot = slots.find(qualifier);
+    if (slot >= 0 && !known[slot]) {
+      // A source makes a new array for each value, so this one does not change when the source moves on.
+      stored[slot] = new StoredVector(source.getTopValue().get(), hot != null);
+      known[slot] = true;
+      remember(slot, stored[slot]);
     }
-  }
-
-  private static int compare(ByteSequence qualifier, byte[] name) {
-    int from = qualifier.offset();
-    return Arrays.compareUnsigned(
-        qualifier.getBackingArray(), from, from + qualifier.length(), name, 0, name.length);
   }
 }

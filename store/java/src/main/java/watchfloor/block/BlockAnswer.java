@@ -97,6 +97,19 @@ public final class BlockAnswer {
     return new Vector("the first field").wrap(answer, AnswerKeys.FIELD_HEADER, to).rows();
   }
 
+  /** Returns a row before which no row comes after an answer; null if the answer does not tell. */
+  static byte[] findNext(byte[] answer) {
+    for (int at = 0; at < answer.length; ) {
+      int from = at + AnswerKeys.FIELD_HEADER;
+      int to = from + BigEndian.getInt(answer, at + Short.BYTES);
+      if (BigEndian.getUnsignedShort(answer, at) == AnswerKeys.NEXT) {
+        return Arrays.copyOfRange(answer, from, to);
+      }
+      at = to;
+    }
+    return null;
+  }
+
   /** Returns a row before which no row comes after the answer that was read last; null if the answer does not tell. */
   public byte[] next() {
     return next;

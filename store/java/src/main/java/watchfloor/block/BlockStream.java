@@ -1,6 +1,7 @@
 package watchfloor.block;
 
 import java.util.List;
+import java.util.stream.LongStream;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.arrow.vector.FieldVector;
@@ -27,6 +28,8 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
   private final boolean ordered;
   private EventKeys keys = new EventKeys();
   private int events;
+  /** The times of the events that were handed over and may come after others that were not. */
+  private long[] held = new long[0];
 
   public BlockStream(Connection connection, ScanRequest request) {
     super(connection, request, BlockIterator.class);
@@ -85,9 +88,12 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
   }
 
   @Override
-  protected boolean comeBefore(Key next) {
-    return next != null
-        && keys.oldest() > RowTimes.newest(next.getRowData().getBackingArray(), next.getRowData().offset());
+  protected int countReleased(Key next, int events) {
+    if (next == null) {
+      return 0;
+    }
+    long newest = time(next);
+    return (int) LongStream.concat(LongStream.of(held), keys.times(events)).filter(time -> time > newest).count();
   }
 
   @Override
@@ -106,6 +112,22 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
   }
 
   @Override
+  protected Key following(Value answer) {
+    byte[] next = BlockAnswer.findNext(answer.get());
+    return next == null ? null : new Key(next);
+  }
+
+  @Override
+  protected long time(Key key) {
+    return RowTimes.newest(key.getRowData().getBackingArray(), key.getRowData().offset());
+  }
+
+  @Override
+  protected long span(Key key) {
+    return RowTimes.span(key.getRowData().getBackingArray(), key.getRowData().offset());
+  }
+
+  @Override
   protected Key next() {
     byte[] next = answer.next();
     return next == null || !ordered ? null : new Key(next);
@@ -113,11 +135,14 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
 
   @Override
   protected List<FieldVector> take(int blocks) {
-    int count = events;
-    columns[FILE] = keys.take(count);
+    columns[FILE] = keys.take(events);
     columns[OFFSET] = null;
+    List<FieldVector> vectors = super.take(events);
+    Key next = nextKey();
+    long newest = next == null ? Long.MAX_VALUE : time(next);
+    held = LongStream.concat(LongStream.of(held), keys.times(events)).filter(time -> time <= newest).toArray();
     events = 0;
     keys = new EventKeys();
-    return super.take(count);
+    return vectors;
   }
 }

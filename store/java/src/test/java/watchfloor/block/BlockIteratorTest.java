@@ -3,6 +3,7 @@ package watchfloor.block;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static watchfloor.iterators.Programs.base64;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
@@ -224,6 +226,26 @@ class BlockIteratorTest extends DrawnBlocks {
           });
       assertTrue(answers.size() < (end == null ? rows.size() : last), "all blocks have answers");
     }
+  }
+
+  @Test
+  void theLastAnswerOfARangeSaysWhichRowFollowsTheRange() throws IOException {
+    fill(12, "");
+    List<Text> rows = blocks.keySet().stream().map(Key::getRow).distinct().toList();
+    for (int end = 1; end <= rows.size(); end++) {
+      Key endKey = end < rows.size() ? new Key(rows.get(end)) : wholeRow(rows.get(end - 1)).getEndKey();
+      TreeMap<Key, Value> answers = Tables.read(iterator((byte[]) null, "uri"), new Range(null, false, endKey, false));
+      assertEquals(end, answers.size());
+      byte[] expected = end < rows.size() ? rows.get(end).copyBytes() : null;
+      assertArrayEquals(expected, next(answers.lastEntry().getValue()));
+      // Who asks for one row alone does not want to know.
+      Range row = wholeRow(rows.get(end - 1));
+      assertNull(next(Tables.read(iterator((byte[]) null, "uri"), row).firstEntry().getValue()));
+    }
+  }
+
+  private static Range wholeRow(Text row) {
+    return new Range(new Key(row), true, new Key(row).followingKey(PartialKey.ROW), false);
   }
 
   @Test

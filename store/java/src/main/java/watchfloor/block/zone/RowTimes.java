@@ -24,15 +24,19 @@ public final class RowTimes {
     return Long.MAX_VALUE - BigEndian.getLong(row, offset + TIME_AT);
   }
 
+  /** Returns the µs from the newest to the oldest event of the block whose row begins at an offset of some bytes. */
+  public static long span(byte[] row, int offset) {
+    return (BigEndian.getInt(row, offset + SPAN_AT) & 0xFFFF_FFFFL) * MICROS;
+  }
+
   /** Reads the times of a row. */
   public void read(byte[] row) {
     if (row.length != ROW_LENGTH) {
       throw new IllegalStateException("a block's row has " + ROW_LENGTH + " bytes, not " + row.length);
     }
     newest = newest(row, 0);
-    int span = BigEndian.getInt(row, SPAN_AT);
-    long micros = (span & 0xFFFF_FFFFL) * MICROS;
-    boolean unbounded = span == SATURATED || newest < Long.MIN_VALUE + micros;
+    long micros = span(row, 0);
+    boolean unbounded = BigEndian.getInt(row, SPAN_AT) == SATURATED || newest < Long.MIN_VALUE + micros;
     oldest = unbounded ? Long.MIN_VALUE : newest - micros;
     BigEndian.putLong(bytes, 0, oldest ^ Long.MIN_VALUE);
     BigEndian.putLong(bytes, Long.BYTES, newest ^ Long.MIN_VALUE);

@@ -1,6 +1,7 @@
 package watchfloor.bridge.columns;
 
 import java.util.Arrays;
+import java.util.stream.LongStream;
 import watchfloor.iterators.BigEndian;
 
 /**
@@ -16,12 +17,10 @@ public final class EventKeys {
   private long[] files = new long[256];
   private long[] offsets = new long[256];
   private byte[] known = new byte[256];
-  private long oldest = Long.MAX_VALUE;
 
   public void setTime(int event, long micros) {
     reach(event);
     times[event] = micros;
-    oldest = Math.min(oldest, micros);
   }
 
   /** Sets the first 8 bytes of the identity of an event's file. */
@@ -47,9 +46,9 @@ public final class EventKeys {
     }
   }
 
-  /** Returns the time of the oldest event in microseconds. */
-  public long oldest() {
-    return oldest;
+  /** Returns the times of the first {@code count} events in microseconds. */
+  public LongStream times(int count) {
+    return Arrays.stream(times, 0, count);
   }
 
   /** Returns the column of the first {@code count} events' keys. */

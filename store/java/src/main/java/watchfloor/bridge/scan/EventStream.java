@@ -6,8 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Map.Entry;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Objects;
 import org.apache.accumulo.core.client.BatchScanner;
 import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.Scanner;
@@ -37,19 +36,16 @@ import watchfloor.iterators.filter.FilterProgram;
 public abstract class EventStream extends ScanStream {
   private static final int PRIORITY = 100;
   private static final int SHARD_LENGTH = 4;
-
-  /** The factor between the rows of a request and those of the next. */
-  private static final int GROWTH = 8;
-  /** The share of the limit that is read in addition, because not all of what is read may be handed out at once. */
-  private static final double SPARE = 0.25;
   /** A batch beyond the limit has this share of its rows. */
   private static final int SHARE_BEYOND = 4;
   private static final int NO_LIMIT = -1;
-  /** The events with which a first batch is full if a limited number is wanted, even if more answers are at hand. */
+  /** The events with which a first batch is full, even if more answers are at hand. */
   private static final int FIRST_EVENTS = 512;
   /** The most ranges whose first answers are read together, and how many a request is for. */
   private static final int MOST_TOGETHER = 8;
   private static final int RANGES_TOGETHER = 2;
+  /** The wanted answers of a range, on average, beyond which all ranges are read on alike. */
+  private static final int MOST_FORESEEN = 4;
 
   private final Authorizations authorizations;
   private final IteratorSetting filter;
@@ -58,14 +54,16 @@ public abstract class EventStream extends ScanStream {
   private final String[] types;
   private final int requestRows;
   private final int limit;
-  /** The events that the feeds should still read ahead; of no use without a limit. */
-  private final AtomicLong wanted;
-  /** The ranges of which no answer has come yet. */
-  private final AtomicInteger unanswered = new AtomicInteger();
   /** Null if the ranges' first answers are not read together. */
   private FirstRound firstRound;
-  /** The events in the batches that were handed over. */
+  /**
+   * The feeds that read on when the batch of the first answers was handed over: earlier, they would take the processors
+   * from those who bring its rows to the user.
+   */
+  private volatile List<Feed> readNext = List.of();
+  /** The events in the batches that were handed over, and of these the ones that come before all others. */
   private long handedOver;
+  private long released;
   /**
    * The builders of the columns. Each batch has new ones: their arrays would stay on the heap for as long as the stream
    * is not read.
@@ -85,7 +83,6 @@ public abstract class EventStream extends ScanStream {
     int requests = request.number("requests");
     requestRows = request.number("request_rows", request.number("batch_rows"));
     limit = request.number("limit", NO_LIMIT);
-    wanted = new AtomicLong(Math.round(limit * (1 + SPARE)));
     authorizations = request.authorizations();
     fields = request.texts("columns")[0];
     types = request.texts("columns")[1];
@@ -96,9 +93,9 @@ public abstract class EventStream extends ScanStream {
       start(ranges.isEmpty() ? List.of() : List.of(reader), NEWEST_FIRST);
       return;
     }
-    unanswered.set(ranges.size());
+    Demand demand = new Demand(limit == NO_LIMIT ? null : limit, ranges.size());
     List<RangeReader> readers = new ArrayList<>();
-    ranges.forEach(range -> readers.add(new RangeReader(range, firstRows, ranges.size())));
+    ranges.forEach(range -> readers.add(new RangeReader(this, demand, range, firstRows, requestRows)));
     if (firstRows == 1 && ranges.size() > 1 && ranges.size() <= MOST_TOGETHER && heedsAnswers()) {
       List<Feed> feeds = makeFeeds(ranges.size(), NEWEST_FIRST);
       int together = Math.max(1, ranges.size() / RANGES_TOGETHER);
@@ -113,23 +110,66 @@ public abstract class EventStream extends ScanStream {
     }
   }
 
-  /** Gives each feed the first answer of its range, and lets those read on at once that are likely to be needed. */
+  /** Gives each feed the first answer of its range, and notes those that are likely to be read on. */
   private void distribute(List<Entry<Key, Value>> answers, List<Feed> feeds, List<RangeReader> readers) {
     for (int i = 0; i < feeds.size(); i++) {
       readers.get(i).count(answers.get(i));
     }
+    int[] foreseen = foresee(answers, readers);
+    List<Feed> likely = new ArrayList<>();
+    for (int i = 0; i < feeds.size(); i++) {
+      if (foreseen == null ? readers.get(i).isMoreWanted() : foreseen[i] > 0) {
+        likely.add(feeds.get(i));
+      }
+      if (foreseen != null && foreseen[i] > 0) {
+        readers.get(i).setSize(foreseen[i]);
+      }
+    }
+    readNext = likely;
     for (int i = 0; i < feeds.size(); i++) {
       Entry<Key, Value> answer = answers.get(i);
       if (answer == null) {
         feeds.get(i).end(null);
-        continue;
-      }
-      boolean isMoreWanted = readers.get(i).wantsMore();
-      feeds.get(i).take(answer.getKey(), answer.getValue(), isMoreWanted ? null : readers.get(i));
-      if (isMoreWanted) {
-        feeds.get(i).begin(readers.get(i));
+      } else {
+        feeds.get(i).take(answer.getKey(), answer.getValue(), readers.get(i).isAtEnd() ? null : readers.get(i));
       }
     }
+  }
+
+  /** Returns how many further answers of each range are likely to be needed; null if that is not known, or if many. */
+  private int[] foresee(List<Entry<Key, Value>> answers, List<RangeReader> readers) {
+    if (limit == NO_LIMIT) {
+      return null;
+    }
+    int ranges = readers.size();
+    long[] first = new long[ranges];
+    long[] second = new long[ranges];
+    long[] spans = new long[ranges];
+    Arrays.fill(first, Foresight.NONE);
+    Arrays.fill(second, Foresight.NONE);
+    for (int i = 0; i < ranges; i++) {
+      Key following = readers.get(i).following();
+      if (answers.get(i) != null) {
+        first[i] = time(answers.get(i).getKey());
+      }
+      if (!readers.get(i).isAtEnd()) {
+        if (following == null) {
+          return null;
+        }
+        second[i] = time(following);
+        spans[i] = span(following);
+      }
+    }
+    long found = answers.stream().filter(Objects::nonNull).count();
+    long events = readers.stream().mapToLong(RangeReader::events).sum();
+    double wanted = events == 0 ? Double.MAX_VALUE : Math.ceil((double) Demand.withSpare(limit) * found / events);
+    return wanted > MOST_FORESEEN * ranges ? null : Foresight.foresee((int) wanted, first, second, spans);
+  }
+
+  @Override
+  final void beginLaterBatch() {
+    readNext.forEach(Feed::readOn);
+    readNext = List.of();
   }
 
   @Override
@@ -173,113 +213,50 @@ public abstract class EventStream extends ScanStream {
     return 1;
   }
 
-  /**
-   * Reads a range by requests of growing size, so that the first rows are out at once and many rows cost few requests.
-   * With a limit a request is no larger than its range's part of the events still wanted, by those of its answers so
-   * far, and the range is not read on when all ranges together have as many as are wanted. Those that have not answered
-   * yet are taken to have as many events in an answer as this one.
-   */
-  private final class RangeReader implements Feed.Reader, Feed.Appetite {
-    private Range left;
-    private final int ranges;
-    private int size;
-    private long answers;
-    private long events;
+  /** Returns a key before which no answer of the same range comes after this one; null if none is known. */
+  protected Key following(Value answer) {
+    return null;
+  }
 
-    RangeReader(Range range, int firstRows, int ranges) {
-      left = range;
-      this.ranges = ranges;
-      size = Math.min(firstRows, requestRows);
-    }
+  /** Returns the time of an answer, in microseconds, by its key. A layout that knows what follows an answer has it. */
+  protected long time(Key key) {
+    throw new UnsupportedOperationException();
+  }
 
-    @Override
-    public void read(Feed feed) throws Exception {
-      try {
-        readOn(feed);
-      } finally {
-        if (answers == 0) {
-          unanswered.decrementAndGet();
-        }
-      }
-    }
-
-    private void readOn(Feed feed) throws Exception {
-      while (left != null) {
-        boolean isBounded = size < requestRows;
-        leaveAfter(feed.drain(scanner(left, size, isBounded), isBounded ? size : Long.MAX_VALUE, this));
-        if (left != null && !wantsMore()) {
-          feed.awaitHunger();
-        }
-        size = nextSize();
-      }
-    }
-
-    private void leaveAfter(Key last) {
-      left = last == null ? null : new Range(last, false, left.getEndKey(), left.isEndKeyInclusive());
-    }
-
-    /** Counts the range's first answer, which was read by others; null if it has none. */
-    void count(Entry<Key, Value> answer) {
-      if (answer == null) {
-        unanswered.decrementAndGet();
-      } else {
-        wantsMoreThan(answer.getValue());
-        leaveAfter(answer.getKey());
-        size = nextSize();
-      }
-    }
-
-    private int nextSize() {
-      long grown = Math.min((long) size * GROWTH, requestRows);
-      if (limit == NO_LIMIT || events == 0) {
-        return (int) grown;
-      }
-      double rows = (double) wanted.get() / ranges * answers / events;
-      return (int) Math.max(1, Math.min(grown, Math.ceil(rows)));
-    }
-
-    @Override
-    public boolean wantsMoreThan(Value answer) {
-      if (limit != NO_LIMIT && !isBeat(answer)) {
-        int found = countEvents(answer);
-        if (answers++ == 0) {
-          unanswered.decrementAndGet();
-        }
-        events += found;
-        wanted.addAndGet(-found);
-      }
-      return wantsMore();
-    }
-
-    private boolean wantsMore() {
-      return limit == NO_LIMIT
-          || wanted.get() > (answers == 0 ? 0.0 : (double) unanswered.get() * events / answers);
-    }
+  /** Returns the microseconds that the events of an answer span, by its key; of the same layouts. */
+  protected long span(Key key) {
+    throw new UnsupportedOperationException();
   }
 
   @Override
   protected final boolean isFirstFull(int entries, int firstRows) {
-    if (entries < firstRows || limit == NO_LIMIT) {
-      return entries >= firstRows;
+    if (entries < firstRows) {
+      return false;
     }
-    // Of a limited number, what is at hand of all ranges is often enough: one batch costs less than two.
+    // What is at hand of all ranges is often enough: one batch costs less than two.
     int events = columnRows(entries);
-    return events >= FIRST_EVENTS || (events >= limit && comeBefore(nextKey()));
-  }
-
-  /** Returns whether all events of the batch come before those of entries that begin with a key; null is any key. */
-  protected boolean comeBefore(Key next) {
-    return true;
+    return events >= FIRST_EVENTS || hasNewest(events, limit);
   }
 
   @Override
-  protected final int fullRows(int batchRows) {
-    if (limit == NO_LIMIT) {
-      return batchRows;
-    }
-    long left = limit - handedOver;
-    long rows = left > 0 ? Math.round(left * (1 + SPARE)) : limit / SHARE_BEYOND;
-    return (int) Math.max(1, Math.min(batchRows, rows));
+  protected final boolean isLaterFull(int entries, int batchRows) {
+    int events = columnRows(entries);
+    boolean isBeyond = limit != NO_LIMIT && released >= limit;
+    int full = isBeyond ? Math.min(batchRows, Math.max(1, limit / SHARE_BEYOND)) : batchRows;
+    return events >= full || (!isBeyond && hasNewest(events, limit - released));
+  }
+
+  /** Returns whether with the batch so many further events are handed over that come before all others. */
+  private boolean hasNewest(int events, long number) {
+    return limit != NO_LIMIT && number <= handedOver - released + events && countReleased(nextKey(), events) >= number;
+  }
+
+  /**
+   * Returns how many of the batch's events, and of those that were handed over and may still come after others, come
+   * before all entries that begin with a key; null is any key.
+   */
+  protected int countReleased(Key next, int events) {
+    return events;
   }
 
   /** Returns whether the server's iterator heeds {@link EventOptions#ANSWERS}. */
@@ -287,7 +264,8 @@ public abstract class EventStream extends ScanStream {
     return false;
   }
 
-  private ScannerBase scanner(Range range, int answers, boolean isBounded) throws Exception {
+  /** Opens a scanner of a range, which ends after so many answers if it is bounded. */
+  final ScannerBase scanner(Range range, int answers, boolean isBounded) throws Exception {
     Scanner scanner = connection.client().createScanner(table, authorizations);
     scanner.setRange(range);
     scanner.setBatchSize(answers);
@@ -342,6 +320,7 @@ public abstract class EventStream extends ScanStream {
       }
     }
     startColumns();
+    released += countReleased(nextKey(), count);
     handedOver += count;
     return vectors;
   }

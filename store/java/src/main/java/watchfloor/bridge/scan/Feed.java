@@ -83,12 +83,27 @@ final class Feed {
     }
   }
 
-  /** Takes an entry that was read by others, and who reads on, in a thread that starts when the consumer wants more. */
+  /**
+   * Takes an entry that was read by others, and who reads on, in a thread that starts when the consumer wants more;
+   * null if no further entry follows.
+   */
   synchronized void take(Key key, Value value, Reader reader) {
-    if (!closed) {
-      memory.takeAnyway(value.getSize());
-      append(key, value);
-      rest = reader;
+    if (closed) {
+      return;
+    }
+    memory.takeAnyway(value.getSize());
+    append(key, value);
+    rest = reader;
+    if (reader == null) {
+      end(null);
+    }
+  }
+
+  /** Starts the thread of who reads on, if there is one that has not started. */
+  synchronized void readOn() {
+    if (rest != null) {
+      begin(rest);
+      rest = null;
     }
   }
 
@@ -239,10 +254,7 @@ final class Feed {
         if (waiting) {
           notifyAll();
         }
-        if (rest != null) {
-          begin(rest);
-          rest = null;
-        }
+        readOn();
         if (millis > 0) {
           wait(millis);
         }
@@ -288,6 +300,20 @@ final class Feed {
     if (waiting) {
       notifyAll();
     }
+  }
+
+  /** Returns whether the next entry is at hand. */
+  synchronized boolean isNextAtHand() {
+    return at + 1 < taken || size > 0;
+  }
+
+  /** Returns whether it is known that no entry follows the one at which this stands, which is not needed any more. */
+  synchronized boolean isAtEnd() {
+    boolean isAtEnd = at + 1 >= taken && size == 0 && done && error == null;
+    if (isAtEnd) {
+      giveBack();
+    }
+    return isAtEnd;
   }
 
   Key key() {

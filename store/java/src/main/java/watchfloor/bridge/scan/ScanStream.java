@@ -104,9 +104,9 @@ public abstract class ScanStream implements AutoCloseable {
     return entries;
   }
 
-  /** Returns the rows with which a batch after the first one is full. */
-  protected int fullRows(int batchRows) {
-    return batchRows;
+  /** Returns whether a batch after the first one is full with so many entries. */
+  protected boolean isLaterFull(int entries, int batchRows) {
+    return columnRows(entries) >= batchRows;
   }
 
   /**
@@ -116,6 +116,9 @@ public abstract class ScanStream implements AutoCloseable {
   protected boolean isFirstFull(int entries, int firstRows) {
     return entries >= firstRows;
   }
+
+  /** Is called before each batch after the first is filled. */
+  void beginLaterBatch() {}
 
   /** Returns the bytes of the batch's columns. */
   protected abstract long bytes();
@@ -146,6 +149,9 @@ public abstract class ScanStream implements AutoCloseable {
    * Waits for the next batch for at most {@code millis}, and exports it to two structures of Arrow's C data interface.
    */
   public final int next(long millis, long arrayAddress, long schemaAddress) {
+    if (!isFirst) {
+      beginLaterBatch();
+    }
     if (!guarded(() -> fill(millis))) {
       return NOTHING_YET;
     }
@@ -156,6 +162,7 @@ public abstract class ScanStream implements AutoCloseable {
     rows = 0;
     full = false;
     isFirst = false;
+    pending.removeIf(Feed::isAtEnd);
     lingerMillis = LINGER_MILLIS;
     List<FieldVector> vectors = take(count);
     List<Field> fields = vectors.stream().map(FieldVector::getField).collect(Collectors.toList());
@@ -175,7 +182,7 @@ public abstract class ScanStream implements AutoCloseable {
   }
 
   /** Returns a key before which no entry comes after those of the batch; null if none is known. */
-  final Key nextKey() {
+  protected final Key nextKey() {
     Key next = heads.isEmpty() ? null : heads.peek().key();
     for (Feed feed : pending) {
       if (feed.next == null) {
@@ -213,7 +220,7 @@ public abstract class ScanStream implements AutoCloseable {
     while (!full) {
       Feed feed = blocking();
       if (feed != null) {
-        if (isFirst && rows >= firstBatchRows) {
+        if (isFirst && rows >= firstBatchRows && !feed.isNextAtHand() && !feed.isAtEnd()) {
           full = true;
           break;
         }
@@ -271,7 +278,7 @@ public abstract class ScanStream implements AutoCloseable {
   }
 
   private boolean isFull() {
-    boolean hasRows = isFirst ? isFirstFull(rows, firstBatchRows) : columnRows(rows) >= fullRows(batchRows);
+    boolean hasRows = isFirst ? isFirstFull(rows, firstBatchRows) : isLaterFull(rows, batchRows);
     return hasRows || bytes() >= BATCH_BYTES;
   }
 

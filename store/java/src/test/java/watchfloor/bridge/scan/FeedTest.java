@@ -79,6 +79,21 @@ class FeedTest {
   }
 
   @Test
+  void endsAfterWhatOthersHaveReadIfThatIsAll() throws Exception {
+    ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
+    Feed feed = new Feed(memory, MAX_BYTES, OWN_BYTES);
+    feed.take(new Key("!"), new Value(new byte[VALUE_BYTES]), null);
+    assertFalse(feed.isAtEnd());
+    assertEquals(Feed.Head.ENTRY, feed.advance(0));
+    assertTrue(feed.isAtEnd());
+    assertEquals(Feed.Head.END, feed.advance(0));
+    assertEquals(memory.size(), memory.free());
+    Feed failing = new Feed(memory, MAX_BYTES, OWN_BYTES);
+    failing.end(new IllegalStateException("lost"));
+    assertFalse(failing.isAtEnd());
+  }
+
+  @Test
   void whatOthersReadIsNotTakenOnceItIsClosed() throws Exception {
     ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
     Feed feed = new Feed(memory, MAX_BYTES, OWN_BYTES);
