@@ -14,11 +14,7 @@ final class Demand {
   /** The ranges of which no answer has come yet. */
   private final AtomicInteger unanswered;
 
-  /**
-   * Makes the demand of a scan that wants so many events.
-   *
-   * @param limit null if all events are wanted
-   */
+  /** Makes the demand of a scan of some ranges for the newest {@code limit} events; for all if it is null. */
   Demand(Integer limit, int ranges) {
     isLimited = limit != null;
     this.ranges = ranges;
@@ -26,6 +22,7 @@ final class Demand {
     unanswered = new AtomicInteger(ranges);
   }
 
+  /** Returns how many events are read for a limit. */
   static long withSpare(int limit) {
     return Math.round(limit * (1 + SPARE));
   }
