@@ -10,6 +10,7 @@ import argparse
 import logging
 import os
 import pkgutil
+import select
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -34,6 +35,11 @@ ENTRY_POINTS = "watchfloor.commands"
 QUICK_COMMANDS = {"query": "events", **dict.fromkeys(("count", "top", "timeline", "find"), "counts"), "load": "ingest"}
 """The module of each command whose start is waited for, because a running service answers it, or its workers start with
 it: importing all the others would take longer than that."""
+
+_CLOSED = (
+    "a server or process of Watchfloor closed its connection in the middle of a request: "
+    "`watchfloor status` says which servers run; then run the command again"
+)
 
 
 class CommandLine:
@@ -96,9 +102,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except BrokenPipeError:
-        # The reader of standard output has closed it. Python flushes at exit, which would raise the error once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = OK
+        if _has_reader(sys.stdout.fileno()):
+            status = _report_error(OperatorError(_CLOSED), args.verbose)
+        else:
+            # Python flushes at exit, which would raise the error once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = OK
     except WatchfloorError as error:
         status = _report_error(error, args.verbose)
     if argv is None and "jpype" in sys.modules:
@@ -107,6 +116,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(status)
     return status
+
+
+def _has_reader(descriptor: int) -> bool:
+    """Returns False if the reader of a pipe or socket has closed it."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return not poll.poll(0)
 
 
 def _find_needed_groups(arguments: Sequence[str]) -> list[CommandGroup]:

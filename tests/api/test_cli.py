@@ -161,6 +161,14 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
     assert generate.wait(20) == 0
 
 
+def test_a_connection_that_breaks_is_an_error_while_standard_output_is_read(
+    service: FakeService, capfd: pytest.CaptureFixture[str]
+) -> None:
+    service.error = BrokenPipeError("the other end is gone")
+    assert cli.main(["query", "web.access"]) == 3
+    assert "closed its connection in the middle of a request" in capfd.readouterr().err
+
+
 def test_a_time_may_begin_with_a_minus(service: FakeService) -> None:
     assert cli.main(["query", "web.access", "--since", "-4h", "--until", "-1h"]) == 0
     request = service.asked[0]

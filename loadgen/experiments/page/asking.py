@@ -15,6 +15,7 @@ from typing import cast
 
 import orjson
 
+from watchfloor.api.rest.base.limits import IDLE_SECONDS
 from watchfloor.loadgen.engines.answer import EngineAnswer, build_table, check_answer
 from watchfloor.loadgen.engines.question import EngineQuestion
 from watchfloor.loadgen.harness.background import RestAddress
@@ -36,6 +37,7 @@ class PageClient:
     def __init__(self, service: RestAddress, source: Source) -> None:
         self._source = source
         self._connection = http.client.HTTPConnection(service.host, service.port, timeout=_SECONDS)
+        self._used_at = float("-inf")
         self._headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
 
     def ask_question(self, question: EngineQuestion, check: bool) -> EngineAnswer:
@@ -44,6 +46,7 @@ class PageClient:
         The first line of an answer without rows is its end. Raises ``StackError`` for an answer that is not whole.
         """
         body = _encode_body(self._source, question)
+        self._renew_connection()
         started = time.perf_counter()
         self._connection.request("POST", _PATH, body, self._headers)
         response = self._connection.getresponse()
@@ -61,6 +64,14 @@ class PageClient:
             return EngineAnswer(seconds, len(lines), first_seconds=first_seconds)
         rows = build_table(list(map(orjson.loads, lines)), self._source)
         return replace(check_answer(seconds, rows, self._source, question), first_seconds=first_seconds)
+
+    def _renew_connection(self) -> None:
+        """Opens the connection anew if the service may have closed it while other engines were asked."""
+        now = time.monotonic()
+        if now - self._used_at > IDLE_SECONDS / 2:
+            self._connection.close()
+            self._connection.connect()
+        self._used_at = now
 
     def close(self) -> None:
         self._connection.close()
