@@ -134,6 +134,10 @@ public abstract class EventStream extends ScanStream {
         feeds.get(i).take(answer.getKey(), answer.getValue(), readers.get(i).isAtEnd() ? null : readers.get(i));
       }
     }
+    if (answers.stream().anyMatch(answer -> answer != null && isBeat(answer.getValue()))) {
+      // Few events match: the first batch may be far away, so all shards look for it at once.
+      feeds.forEach(Feed::readOn);
+    }
   }
 
   /** Returns how many further answers of each range are likely to be needed; null if that is not known, or if many. */
