@@ -82,9 +82,9 @@ class EventScan:
     newest first over all shards. Otherwise the ranges are looked up in any order, by ``requests`` simultaneous requests
     as in ``EntryScan``.
 
-    The first batch is handed over when it has ``first_rows`` rows of the table and no further one is at hand; later
-    batches are handed over when they have ``batch_rows`` events. If a row of the table is a block of events,
-    ``first_rows`` counts blocks.
+    The first batch has at most ``first_rows`` rows of the table and is handed over as soon as possible; later batches
+    are handed over when they have ``batch_rows`` events. If a row of the table is a block of events, ``first_rows``
+    counts blocks, and the first batch takes more of those at hand until some of its events come before all others.
 
     An ordered scan asks a server for ``first_rows`` rows of the table, then for more with each request, but at most for
     ``request_rows`` (None: ``batch_rows``). With a ``limit`` only about that number of newest events is wanted: batches

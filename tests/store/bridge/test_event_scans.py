@@ -43,7 +43,7 @@ def equals(field: str, value: bytes) -> bytes:
 
 def test_events_come_newest_first_over_all_shards(connection: Connection, events: str) -> None:
     batches = scan_events(connection, events, shards(), ["note", "host", "ts", "secret"])
-    assert 10 <= len(batches[0]) <= 512
+    assert 0 < len(batches[0]) <= 10
     assert max(map(len, batches)) <= 700
     found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
     sortable = [struct.pack(">Q", START + i * 1000 + (1 << 63)) for i in range(EVENTS)]

@@ -237,8 +237,11 @@ public abstract class EventStream extends ScanStream {
     if (entries < firstRows) {
       return false;
     }
-    // What is at hand of all ranges is often enough: one batch costs less than two.
     int events = columnRows(entries);
+    if (limit == NO_LIMIT) {
+      return events >= FIRST_EVENTS || countReleased(nextKey(), events) > 0;
+    }
+    // What is at hand of all ranges is often enough: one batch costs less than two.
     return events >= FIRST_EVENTS || hasNewest(events, limit);
   }
 
