@@ -210,9 +210,14 @@ def test_of_two_loads_at_once_one_waits(
 
 def test_of_two_that_draw_at_the_same_moment_one_at_most_goes_on(store: Store) -> None:
     class Meeting(LongFiles):
-        """Has both write their rows before either reads the other's."""
+        """Lets neither go on before the other has done the same step: read, write, read again."""
 
         both = threading.Barrier(2)
+
+        def read(self, length: int) -> list[LongFile]:
+            found = super().read(length)
+            self.both.wait(60)
+            return found
 
         def write(self, file: LongFile) -> None:
             super().write(file)
