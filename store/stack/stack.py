@@ -11,7 +11,7 @@ import dataclasses
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.files.paths import describe_error, show_path
@@ -81,7 +81,7 @@ def start_stack(
     if (space := read_disk_space(settings)) and space.is_low:
         report(space.describe())
     make_folders(settings)
-    with _name_file_errors(settings), hold_stack_lock(settings, settings.up_seconds):
+    with _name_file_errors(settings), hold_stack_lock(settings, settings.up_seconds), ExitStack() as held:
         before = load_state(settings)
         if before and before.formatted and not before.accounts:
             before = _replace_open_servers(settings, before, report)
@@ -90,7 +90,7 @@ def start_stack(
                 f"other users could open {opened} files and folders in {show_path(settings.home)}: they no longer can"
             )
         count = tservers or (before.tservers if before else settings.tservers)
-        state = grow_state(before, count, _change_flavour(settings, before, security, datanodes, report))
+        state = grow_state(before, count, _change_flavour(settings, before, security, datanodes, report), held)
         state = _size_servers(settings, state, before, small)
         copy_own_jar(settings)
         make_secrets(settings)

@@ -58,11 +58,15 @@ class SharedStack:
         """Returns the settings of the running stack, which it starts if there is none or that has many tables."""
         if self._settings is None or self._count_tables() > MOST_TABLES:
             self.close()
-            self._settings = self._open.enter_context(stack_folder())
-            # A umask that closes nothing: what the stack leaves open to others, tests find.
-            before = os.umask(0)
-            start_stack(self._settings)
-            os.umask(before)
+            with ExitStack() as opened:
+                settings = opened.enter_context(stack_folder())
+                # A umask that closes nothing: what the stack leaves open to others, tests find.
+                before = os.umask(0)
+                try:
+                    start_stack(settings)
+                finally:
+                    os.umask(before)
+                self._open, self._settings = opened.pop_all(), settings
         return self._settings
 
     def close(self) -> None:

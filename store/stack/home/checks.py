@@ -23,17 +23,37 @@ LOOPBACK = "127.0.0.1"
 _CONTROL_GROUPS, _OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
-def find_free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
-    """Returns ``count`` ports of the loopback address, drawn at random, that are free now and not in ``taken``."""
+def find_free_ports(count: int, taken: Collection[int] = (), held: contextlib.ExitStack | None = None) -> list[int]:
+    """Returns ``count`` ports of the loopback address, drawn at random, that are free now and not in ``taken``.
+
+    Until ``held`` is closed, if it is given, nobody else draws them, and servers may listen on them.
+    """
     ports: list[int] = []
-    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
-        if len(ports) == count:
-            break
-        if port not in taken and is_port_free(port):
-            ports.append(port)
-    if len(ports) < count:
-        raise StackError(f"no free ports left between {_PORTS.start} and {_PORTS.stop}")
+    with contextlib.ExitStack() as bound:
+        for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+            if len(ports) == count:
+                break
+            if port not in taken and (holder := _hold_port(port)):
+                bound.enter_context(holder)
+                ports.append(port)
+        if len(ports) < count:
+            raise StackError(f"no free ports left between {_PORTS.start} and {_PORTS.stop}")
+        if held is not None:
+            held.push(bound.pop_all())
     return ports
+
+
+def _hold_port(port: int) -> socket.socket | None:
+    """Returns a socket that holds a port of the loopback address and does not listen; None if others have the port."""
+    holder = socket.socket()
+    try:
+        holder.bind((LOOPBACK, port))
+    except OSError:
+        holder.close()
+        return None
+    # Only with this option can a second socket have the port. Servers set it, and whoever holds a port binds without.
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return holder
 
 
 def is_port_free(port: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import uuid
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from watchfloor.schema.errors import StackError
@@ -87,17 +88,20 @@ def save_state(settings: Settings, state: StackState) -> StackState:
     return state
 
 
-def grow_state(state: StackState | None, tservers: int, flavour: Flavour | None = None) -> StackState:
+def grow_state(
+    state: StackState | None, tservers: int, flavour: Flavour | None = None, held: ExitStack | None = None
+) -> StackState:
     """Returns ``state`` with a port for each server and ``tservers`` tablet servers. Known ports do not change.
 
-    ``flavour`` is the flavour from now on; None does not change it.
+    ``flavour`` is the flavour from now on; None does not change it. Until ``held`` is closed, no other stack draws one
+    of the new ports.
     """
     state = state or StackState(kafka_id=str(uuid.uuid4()))
     if flavour is not None:
         state = dataclasses.replace(state, security=flavour.security, datanodes=flavour.datanodes)
     names = {*_SINGLE_SERVERS, *tserver_names(tservers), *state.server_names, *_list_more_ports(state.datanodes)}
     missing = sorted(names - set(state.ports))
-    ports = dict(zip(missing, find_free_ports(len(missing), taken=set(state.ports.values())), strict=True))
+    ports = dict(zip(missing, find_free_ports(len(missing), set(state.ports.values()), held), strict=True))
     return dataclasses.replace(state, ports=state.ports | ports, tservers=tservers)
 
 

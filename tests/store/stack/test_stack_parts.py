@@ -12,6 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,19 @@ def test_a_taken_port_is_named_with_its_holder() -> None:
             stack_checks.check_ports({"kafka": port})
         assert port not in stack_checks.find_free_ports(5, taken={port})
     stack_checks.check_ports({"kafka": port})
+
+
+def test_nobody_else_draws_a_held_port_and_servers_may_listen_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ExitStack() as held:
+        (port,) = stack_checks.find_free_ports(1, held=held)
+        monkeypatch.setattr(stack_checks, "_PORTS", range(port, port + 1))
+        with pytest.raises(StackError, match="no free ports left"):
+            stack_checks.find_free_ports(1)
+        # Python's servers set the option that Java's set.
+        with socket.create_server(("127.0.0.1", port)), pytest.raises(StackError, match="is taken by process"):
+            stack_checks.check_ports({"kafka": port})
+        stack_checks.check_ports({"kafka": port})
+    assert stack_checks.find_free_ports(1) == [port]
 
 
 def test_short_memory_and_disk_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
