@@ -88,7 +88,8 @@ class EventScan:
 
     An ordered scan asks a server for ``first_rows`` rows of the table, then for more with each request, but at most for
     ``request_rows`` (None: ``batch_rows``). With a ``limit`` only about that number of newest events is wanted: batches
-    and requests are no larger than that needs, and no shard is read ahead of what the limit is likely to need.
+    and requests are no larger than that needs, and no shard is read ahead of what the limit is likely to need. All
+    wanted events are before ``until`` (µs; None: not known).
     """
 
     stream: str
@@ -102,3 +103,4 @@ class EventScan:
     server: ServerOptions = ServerOptions()
     request_rows: int | None = None
     limit: int | None = None
+    until: int | None = None

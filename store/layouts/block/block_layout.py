@@ -212,7 +212,7 @@ class _BlockReader:
     """Reads requested events of blocks, by one view of the blocks, and checks that the view is still right."""
 
     def __init__(self, reader: Reader, source: Source, request: ReadRequest) -> None:
-        self._reader, self._source, self._limit = reader, source, request.limit
+        self._reader, self._source, self._limit, self._until = reader, source, request.limit, request.until
         few = request.first_rows <= FEW_ROWS
         self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
         self._view = find_view(reader, source)
@@ -235,6 +235,7 @@ class _BlockReader:
             ServerOptions(self._program, self._source.time_field, self._limit, self._sets),
             request_rows=FETCH_BLOCKS,
             limit=self._limit if ordered else None,
+            until=self._until,
         )
         return self._reader.begin_events(request)
 

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
 from ingest_support import RUN
 from loaded import batch_of, write
 
@@ -20,7 +24,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
 from watchfloor.store.bridge.streams import NEXT_ROW
-from watchfloor.store.encoding.keys import SHARD_BYTES, shard_names
+from watchfloor.store.encoding.keys import SHARD_BYTES, event_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import ReadRequest
 from watchfloor.store.layouts.block import block_layout
@@ -121,6 +125,68 @@ def test_a_first_batch_has_what_is_at_hand_of_all_shards(store: Store) -> None:
     # Blocks are taken as long as none that has not been read yet may come before them.
     to_come = min(rows[1] for rows in left.values() if rows[0] in first)
     assert first == sorted(rows[0] for rows in left.values() if rows[0] < to_come)
+
+
+def write_run(store: Store, kind: Source, item: int, seconds: Sequence[int]) -> None:
+    """Writes blocks of an item, which are all in one shard, with an event at each of some seconds."""
+    events = [{"ts": START + timedelta(seconds=n), "number": n} for n in seconds]
+    with store.sink() as sink:
+        write(sink, kind, item, batch_of(kind, events), BLOCK_ROWS)
+        sink.flush()
+
+
+def test_scans_note_the_newest_block_and_the_next_ones_find_the_same(store_settings: Settings) -> None:
+    until = to_micros(START) + 10**12
+    wanted = ReadRequest(to_micros(START), until, None, ["ts", "number"], 1, 1000)
+    with Store.open(store_settings) as writer, Store.open(store_settings, role="query") as reader:
+        kind = writer.catalog.register(parse_definition({**SOURCE.definition, "name": f"again{RUN}.rows"}))
+        newest = reader.connection.java.newestBlocks()
+        assert newest.findOldest(event_table(kind), until) is None
+        # Items of 20 minutes, each in one shard, and 200 seconds to a block: no two blocks overlap.
+        for item in range(ITEMS):
+            write_run(writer, kind, item, range(1200 * item, 1200 * item + 1200, 10))
+            batches = [list(itertools.chain.from_iterable(read_blocks(reader, kind, wanted))) for _ in range(3)]
+            assert len(batches[0]) == 6 * (item + 1)
+            assert batches[0] == sorted(batches[0]) == batches[1] == batches[2]
+            oldest = to_micros(START) + (1200 * item + 1000) * 1_000_000
+            assert newest.findOldest(event_table(kind), until) == oldest
+            # Of a scan of older events nothing is noted, and it takes no notice.
+            older = replace(wanted, until=to_micros(START) + 300_000_000)
+            assert len(list(itertools.chain.from_iterable(read_blocks(reader, kind, older)))) == 2
+            assert newest.findOldest(event_table(kind), older.until) is None
+            assert newest.findOldest(event_table(kind), until) == oldest
+
+
+def test_pages_are_right_whatever_was_written_since_the_last_one(store_settings: Settings) -> None:
+    steps = st.one_of(
+        st.tuples(st.just("write"), st.integers(0, 5000), st.integers(1, 90)),
+        st.tuples(st.just("page"), st.integers(0, 6000), st.sampled_from([1, 7, 60, 400])),
+        st.tuples(st.just("filtered"), st.sampled_from([2500, 6000]), st.sampled_from([3, 50])),
+    )
+    numbers: set[int] = set()
+    items = itertools.count()
+    with Store.open(store_settings) as writer, Store.open(store_settings, role="query") as reader:
+        kind = writer.catalog.register(parse_definition({**SOURCE.definition, "name": f"drawn{RUN}.rows"}))
+
+        @examples(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+        @given(st.lists(steps, min_size=4, max_size=12))
+        def check(drawn: list[tuple[str, int, int]]) -> None:
+            for what, at, many in drawn:
+                if what == "write":
+                    seconds = [n for n in range(at, at + many) if n not in numbers]
+                    numbers.update(seconds)
+                    if seconds:
+                        write_run(writer, kind, next(items), seconds)
+                    continue
+                where = Compare("number", "<", at // 3) if what == "filtered" else None
+                until = to_micros(START) + at * 1_000_000
+                request = ReadRequest(to_micros(START), until, where, ["number"], 20, many)
+                batches = BlockLayout().scan_events(reader, kind, request)
+                found = list(itertools.islice((n for b in batches for n in b.column("number").to_pylist()), many))
+                expected = sorted((n for n in numbers if n < at and (where is None or n < at // 3)), reverse=True)
+                assert found == expected[:many]
+
+        check()
 
 
 def test_blocks_that_are_written_during_a_scan_break_no_order(store: Store, store_settings: Settings) -> None:

@@ -1,6 +1,8 @@
 package watchfloor.block;
 
 import java.util.Arrays;
+import org.apache.accumulo.core.data.ArrayByteSequence;
+import org.apache.accumulo.core.data.ByteSequence;
 import watchfloor.block.vector.Vector;
 import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.BigEndian;
@@ -108,6 +110,13 @@ public final class BlockAnswer {
       at = to;
     }
     return null;
+  }
+
+  /** Returns whether an answer was given in place of the block with a row, which was not read. */
+  static boolean isPostponed(ByteSequence row, byte[] answer) {
+    return answer.length == AnswerKeys.FIELD_HEADER + row.length()
+        && BigEndian.getUnsignedShort(answer, 0) == AnswerKeys.NEXT
+        && row.equals(new ArrayByteSequence(answer, AnswerKeys.FIELD_HEADER, row.length()));
   }
 
   /** Returns a row before which no row comes after the answer that was read last; null if the answer does not tell. */

@@ -29,7 +29,9 @@ import watchfloor.iterators.filter.ValueSets;
  * values are all null is left out. The last part, with the place {@link AnswerKeys#NEXT}, is the next row of the tablet
  * in the range, if there is one. It tells the client which events of the answer are newer than all events to come.
  *
- * <p>A scan ends early after the number of answers, heartbeats included, that {@link EventOptions#ANSWERS} names.
+ * <p>A scan ends early after the number of answers, heartbeats included, that {@link EventOptions#ANSWERS} names. With
+ * {@link EventOptions#NEW_SINCE} it reads one block at most, and postpones the next one: the answer in its place has the
+ * block's row as its key and as the next row, and no field.
  *
  * <p>A scan that finds nothing for a while answers with a {@link Heartbeat}, after which the server lets other scans
  * run.
@@ -45,6 +47,9 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private int mostAnswers;
   /** The answers that are left until the scan ends. */
   private int answersLeft;
+  /** The time (µs) from which on the first block must have events, if only one is read; else null. */
+  private Long newSince;
+  private boolean hasRead;
   private int[] slots;
   private boolean[] wanted;
   /** Whether the block before had events that match. */
@@ -62,6 +67,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     isMatchExpected = matching.takesAll();
     most = EventOptions.most(options);
     mostAnswers = EventOptions.answers(options);
+    newSince = EventOptions.newSince(options);
     String[] columns = EventOptions.columns(options);
     slots = Arrays.stream(columns).mapToInt(block::slot).toArray();
     block.freeze();
@@ -76,6 +82,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
     block.seek(source, AnswerKeys.left(range));
     answersLeft = mostAnswers;
+    hasRead = false;
     next();
   }
 
@@ -84,7 +91,12 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     clearTop();
     long begin = System.nanoTime();
     while (answersLeft > 0 && block.next()) {
-      if (answers()) {
+      boolean mayMatch = matching.mayMatch(block);
+      if (mayMatch && isPostponed()) {
+        postpone();
+        return;
+      }
+      if (mayMatch && answers()) {
         answersLeft--;
         return;
       }
@@ -97,9 +109,23 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     }
   }
 
+  private boolean isPostponed() {
+    return newSince != null && (hasRead || block.times().newest() < newSince);
+  }
+
+  /** Answers in place of the block, which is next, and ends the scan. */
+  private void postpone() {
+    answer.clear();
+    answer.put(AnswerKeys.NEXT, block.row());
+    topKey = AnswerKeys.key(block.row());
+    topValue = new Value(answer.toByteArray(), false);
+    answersLeft = 0;
+  }
+
   /** Makes the block's answer and moves the source past the block. Returns false if none of its events matches. */
   private boolean answers() throws IOException {
-    if (!matching.mayMatch(block) || !block.open()) {
+    hasRead = true;
+    if (!block.open()) {
       return false;
     }
     if (isMatchExpected) {

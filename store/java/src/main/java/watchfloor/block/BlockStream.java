@@ -112,6 +112,11 @@ public final class BlockStream extends EventStream implements BlockAnswer.Cells 
   }
 
   @Override
+  protected boolean isPostponed(Key key, Value answer) {
+    return BlockAnswer.isPostponed(key.getRowData(), answer.get());
+  }
+
+  @Override
   protected Key following(Value answer) {
     byte[] next = BlockAnswer.findNext(answer.get());
     return next == null ? null : new Key(next);

@@ -35,6 +35,7 @@ public final class Connection implements AutoCloseable {
 
   private final AccumuloClient client;
   private final AuthenticationToken token;
+  private final NewestBlocks newestBlocks = new NewestBlocks();
   private final String place;
   private final long connectSeconds;
   private final long scanSeconds;
@@ -185,6 +186,10 @@ public final class Connection implements AutoCloseable {
     return token instanceof DelegationTokenImpl
         ? ((DelegationTokenImpl) token).getIdentifier().getExpirationDate()
         : Long.MAX_VALUE;
+  }
+
+  public NewestBlocks newestBlocks() {
+    return newestBlocks;
   }
 
   public AccumuloClient client() {

@@ -23,6 +23,12 @@ public final class EventOptions {
    */
   public static final String ANSWERS = "answers";
 
+  /**
+   * A time in microseconds. With it a scan reads one block at most: the first one, if that has events from this time on.
+   * If it has none, or if none of its events matches, the scan answers with the next block's row alone, and ends.
+   */
+  public static final String NEW_SINCE = "new_since";
+
   public static final String SEPARATOR = "\u001F";
 
   private EventOptions() {}
@@ -49,6 +55,12 @@ public final class EventOptions {
     return positive(options, ANSWERS);
   }
 
+  /** Returns {@link #NEW_SINCE}, null if it is not given. */
+  public static Long newSince(Map<String, String> options) {
+    String time = options.get(NEW_SINCE);
+    return time == null ? null : Long.valueOf(time);
+  }
+
   private static int positive(Map<String, String> options, String name) {
     int number = Integer.parseInt(options.getOrDefault(name, Integer.toString(Integer.MAX_VALUE)));
     if (number < 1) {
@@ -61,6 +73,7 @@ public final class EventOptions {
   public static void check(Map<String, String> options) {
     most(options);
     answers(options);
+    newSince(options);
     byte[] filter = filter(options);
     if (filter != null) {
       FilterProgram.check(filter);
@@ -75,6 +88,7 @@ public final class EventOptions {
     named.put(TIME, "name of the time field");
     named.put(MOST, "how many events of a block are wanted at most, the newest");
     named.put(ANSWERS, "after how many answers a scan of blocks ends");
+    named.put(NEW_SINCE, "a time in microseconds: the first block alone is read, if it has events from then on");
     return new IteratorOptions("events", description, named, null);
   }
 }

@@ -6,7 +6,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Map.Entry;
-import java.util.Objects;
 import org.apache.accumulo.core.client.BatchScanner;
 import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.Scanner;
@@ -54,6 +53,8 @@ public abstract class EventStream extends ScanStream {
   private final String[] types;
   private final int requestRows;
   private final int limit;
+  /** The time (µs) before which all wanted events are. */
+  private final long until;
   /** Null if the ranges' first answers are not read together. */
   private FirstRound firstRound;
   /**
@@ -83,6 +84,7 @@ public abstract class EventStream extends ScanStream {
     int requests = request.number("requests");
     requestRows = request.number("request_rows", request.number("batch_rows"));
     limit = request.number("limit", NO_LIMIT);
+    until = request.time("until");
     authorizations = request.authorizations();
     fields = request.texts("columns")[0];
     types = request.texts("columns")[1];
@@ -102,7 +104,7 @@ public abstract class EventStream extends ScanStream {
       firstRound =
           new FirstRound(
               ranges,
-              () -> batchScanner(ranges, together, bounded(1)),
+              () -> batchScanner(ranges, together, newest()),
               answers -> distribute(answers, feeds, readers),
               feeds);
     } else {
@@ -112,6 +114,7 @@ public abstract class EventStream extends ScanStream {
 
   /** Gives each feed the first answer of its range, and notes those that are likely to be read on. */
   private void distribute(List<Entry<Key, Value>> answers, List<Feed> feeds, List<RangeReader> readers) {
+    noteNewest(answers);
     for (int i = 0; i < feeds.size(); i++) {
       readers.get(i).count(answers.get(i));
     }
@@ -130,11 +133,14 @@ public abstract class EventStream extends ScanStream {
       Entry<Key, Value> answer = answers.get(i);
       if (answer == null) {
         feeds.get(i).end(null);
+      } else if (isPostponed(answer.getKey(), answer.getValue())) {
+        feeds.get(i).postpone(answer.getKey(), readers.get(i));
       } else {
         feeds.get(i).take(answer.getKey(), answer.getValue(), readers.get(i).isAtEnd() ? null : readers.get(i));
       }
     }
-    if (answers.stream().anyMatch(answer -> answer != null && isBeat(answer.getValue()))) {
+    boolean hasBeat = answers.stream().anyMatch(answer -> answer != null && isBeat(answer.getValue()));
+    if (hasBeat || readers.stream().allMatch(reader -> reader.events() == 0)) {
       // Few events match: the first batch may be far away, so all shards look for it at once.
       feeds.forEach(Feed::readOn);
     }
@@ -146,28 +152,39 @@ public abstract class EventStream extends ScanStream {
       return null;
     }
     int ranges = readers.size();
-    long[] first = new long[ranges];
-    long[] second = new long[ranges];
+    long[] given = new long[ranges];
+    long[] next = new long[ranges];
     long[] spans = new long[ranges];
-    Arrays.fill(first, Foresight.NONE);
-    Arrays.fill(second, Foresight.NONE);
+    Arrays.fill(given, Foresight.NONE);
+    Arrays.fill(next, Foresight.NONE);
+    int found = 0;
     for (int i = 0; i < ranges; i++) {
+      Entry<Key, Value> answer = answers.get(i);
       Key following = readers.get(i).following();
-      if (answers.get(i) != null) {
-        first[i] = time(answers.get(i).getKey());
+      if (answer != null && !isPostponed(answer.getKey(), answer.getValue())) {
+        given[i] = time(answer.getKey());
+        found++;
       }
       if (!readers.get(i).isAtEnd()) {
         if (following == null) {
           return null;
         }
-        second[i] = time(following);
+        next[i] = time(following);
         spans[i] = span(following);
       }
     }
-    long found = answers.stream().filter(Objects::nonNull).count();
     long events = readers.stream().mapToLong(RangeReader::events).sum();
     double wanted = events == 0 ? Double.MAX_VALUE : Math.ceil((double) Demand.withSpare(limit) * found / events);
-    return wanted > MOST_FORESEEN * ranges ? null : Foresight.foresee((int) wanted, first, second, spans);
+    return wanted > MOST_FORESEEN * ranges ? null : Foresight.foresee((int) wanted, given, next, spans);
+  }
+
+  /** Notes the newest of the blocks at which the ranges begin, as far as the answers tell. */
+  private void noteNewest(List<Entry<Key, Value>> answers) {
+    answers.stream()
+        .filter(answer -> answer != null && !isBeat(answer.getValue()))
+        .map(Entry::getKey)
+        .max(Comparator.comparingLong(this::time))
+        .ifPresent(key -> connection.newestBlocks().note(table, until, time(key), span(key)));
   }
 
   @Override
@@ -215,6 +232,11 @@ public abstract class EventStream extends ScanStream {
   /** Returns the number of events in an answer. Several threads may call it. */
   protected int countEvents(Value answer) {
     return 1;
+  }
+
+  /** Returns whether an answer only says that what has its key comes next, which was not read. */
+  protected boolean isPostponed(Key key, Value answer) {
+    return false;
   }
 
   /** Returns a key before which no answer of the same range comes after this one; null if none is known. */
@@ -283,6 +305,19 @@ public abstract class EventStream extends ScanStream {
       scanner.setBatchSize(answers + 1);
     }
     return Scans.prepared(connection, scanner, List.of(iterator));
+  }
+
+  /**
+   * Returns the iterator of a first round: of the first answer of each range. For a limit only those blocks are read that
+   * may have events as new as those of the newest block.
+   */
+  private IteratorSetting newest() {
+    IteratorSetting iterator = bounded(1);
+    Long since = limit == NO_LIMIT ? null : connection.newestBlocks().findOldest(table, until);
+    if (since != null) {
+      iterator.addOption(EventOptions.NEW_SINCE, since.toString());
+    }
+    return iterator;
   }
 
   private IteratorSetting bounded(int answers) {

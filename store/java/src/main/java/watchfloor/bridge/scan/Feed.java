@@ -38,6 +38,8 @@ final class Feed {
   private Future<?> thread;
   /** Reads on in a thread once the consumer wants more than there is; guarded by this. */
   private Reader rest;
+  /** A key before which there is no entry, which the consumer has not been told yet; guarded by this. */
+  private Key untold;
 
   // The buffer to which the reader appends, and its state; guarded by this.
   private Key[] keys = new Key[64];
@@ -96,6 +98,15 @@ final class Feed {
     rest = reader;
     if (reader == null) {
       end(null);
+    }
+  }
+
+  /** Takes who reads on, as {@link #take} does, where there is no entry before a key and none from there on was read. */
+  synchronized void postpone(Key key, Reader reader) {
+    if (!closed) {
+      untold = key;
+      rest = reader;
+      notifyAll();
     }
   }
 
@@ -236,7 +247,9 @@ final class Feed {
   enum Head {
     ENTRY,
     END,
-    NOTHING_YET
+    NOTHING_YET,
+    /** There is no entry before {@link #next}, which is known now. Nobody reads on yet. */
+    POSTPONED
   }
 
   /**
@@ -249,7 +262,7 @@ final class Feed {
       return Head.ENTRY;
     }
     synchronized (this) {
-      if (size == 0 && !done && !closed) {
+      if (size == 0 && !done && !closed && untold == null) {
         hungry = true;
         if (waiting) {
           notifyAll();
@@ -261,6 +274,12 @@ final class Feed {
       }
       if (closed) {
         throw new CancellationException("closed");
+      }
+      if (untold != null) {
+        next = untold;
+        untold = null;
+        hungry = false;
+        return Head.POSTPONED;
       }
       if (size == 0) {
         if (!done) {

@@ -3,8 +3,8 @@ package watchfloor.bridge.scan;
 import java.util.stream.IntStream;
 
 /**
- * Foresees from the first answer of each range of a scan which ranges have the next ones. Events are often written in
- * the order of their time, so that one range has many of the newest answers and others have none.
+ * Foresees from what the ranges of a scan have answered first which ranges have the next answers. Events are often
+ * written in the order of their time, so that one range has many of the newest answers and others have none.
  */
 final class Foresight {
   /** The time of an answer that does not exist. */
@@ -13,26 +13,34 @@ final class Foresight {
   private Foresight() {}
 
   /**
-   * Returns how many of the newest {@code answers} of all ranges each range has after its first one.
+   * Returns how many of the newest {@code answers} of all ranges each range has beside the one that it has given.
    *
-   * @param first the time of each range's first answer in microseconds; {@link #NONE} if it has none
-   * @param second the time of its second one; {@link #NONE} if it has none
-   * @param spans the microseconds that the events of the second one span: each later answer is taken to be older than
-   *     the one before by as much
+   * @param given the time of the answer that each range has given, in microseconds; {@link #NONE} if it has given none
+   * @param next the time of its next one; {@link #NONE} if it has no further one
+   * @param spans the microseconds that the events of the next one span: each later answer is taken to be older than the
+   *     one before by as much
    */
-  static int[] foresee(int answers, long[] first, long[] second, long[] spans) {
-    long[] next = first.clone();
-    int[] counts = new int[next.length];
-    for (int i = 0; i < answers; i++) {
-      int newest = IntStream.range(0, next.length).reduce((a, b) -> next[b] > next[a] ? b : a).orElseThrow();
-      if (next[newest] == NONE) {
+  static int[] foresee(int answers, long[] given, long[] next, long[] spans) {
+    int[] more = new int[next.length];
+    boolean[] isGiven = new boolean[next.length];
+    long[] newest = next.clone();
+    for (int i = 0; i < given.length; i++) {
+      isGiven[i] = given[i] != NONE;
+      newest[i] = isGiven[i] ? given[i] : next[i];
+    }
+    for (int counted = 0; counted < answers; counted++) {
+      int i = IntStream.range(0, newest.length).reduce((a, b) -> newest[b] > newest[a] ? b : a).orElseThrow();
+      if (newest[i] == NONE) {
         break;
       }
-      boolean isThere = second[newest] != NONE && next[newest] >= NONE + spans[newest];
-      long later = counts[newest] == 0 ? second[newest] : next[newest] - spans[newest];
-      next[newest] = isThere ? later : NONE;
-      counts[newest]++;
+      if (isGiven[i]) {
+        isGiven[i] = false;
+        newest[i] = next[i];
+      } else {
+        more[i]++;
+        newest[i] = newest[i] >= NONE + spans[i] ? newest[i] - spans[i] : NONE;
+      }
     }
-    return IntStream.of(counts).map(count -> Math.max(0, count - 1)).toArray();
+    return more;
   }
 }

@@ -20,6 +20,7 @@ final class RangeReader implements Feed.Reader, Feed.Appetite {
   private final int most;
   private Range left;
   private int size;
+  private boolean isAnswered;
   private long answers;
   private long events;
   /** A key before which no answer comes after the last one; null if none is known. */
@@ -44,9 +45,14 @@ final class RangeReader implements Feed.Reader, Feed.Appetite {
     try {
       readOn(feed);
     } finally {
-      if (answers == 0) {
-        demand.beAnswered();
-      }
+      beAnswered();
+    }
+  }
+
+  private void beAnswered() {
+    if (!isAnswered) {
+      isAnswered = true;
+      demand.beAnswered();
     }
   }
 
@@ -67,11 +73,15 @@ final class RangeReader implements Feed.Reader, Feed.Appetite {
     left = isLast ? null : new Range(last, false, left.getEndKey(), left.isEndKeyInclusive());
   }
 
-  /** Counts the range's first answer, which was read by others; null if it has none. */
+  /** Counts the range's first answer, which was read by others, unless it was postponed; null if the range has none. */
   void count(Entry<Key, Value> answer) {
     if (answer == null) {
       left = null;
-      demand.beAnswered();
+      beAnswered();
+    } else if (stream.isPostponed(answer.getKey(), answer.getValue())) {
+      following = answer.getKey();
+      left = new Range(following, true, left.getEndKey(), left.isEndKeyInclusive());
+      beAnswered();
     } else {
       wantsMoreThan(answer.getValue());
       leaveAfter(answer.getKey());
@@ -112,9 +122,8 @@ final class RangeReader implements Feed.Reader, Feed.Appetite {
     following = isBeat ? null : stream.following(answer);
     if (demand.isLimited() && !isBeat) {
       int found = stream.countEvents(answer);
-      if (answers++ == 0) {
-        demand.beAnswered();
-      }
+      answers++;
+      beAnswered();
       events += found;
       demand.take(found);
     }

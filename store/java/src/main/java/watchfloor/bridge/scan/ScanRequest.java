@@ -59,6 +59,11 @@ public final class ScanRequest {
     return get(name) == null ? otherwise : number(name);
   }
 
+  /** Returns a time in microseconds; the last one if it is null. */
+  public long time(String name) {
+    return get(name) == null ? Long.MAX_VALUE : ((Number) get(name)).longValue();
+  }
+
   public boolean flag(String name) {
     return (Boolean) get(name);
   }

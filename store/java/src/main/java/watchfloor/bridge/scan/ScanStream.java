@@ -231,7 +231,7 @@ public abstract class ScanStream implements AutoCloseable {
         if (head == Feed.Head.NOTHING_YET) {
           return full;
         }
-        if (head == Feed.Head.ENTRY && cameTooLate(feed)) {
+        if (head == Feed.Head.POSTPONED || (head == Feed.Head.ENTRY && cameTooLate(feed))) {
           continue;
         }
         pending.remove(feed);
@@ -262,19 +262,22 @@ public abstract class ScanStream implements AutoCloseable {
 
   /**
    * Returns a feed whose next entry must be known before an entry can be appended: it may come before the least of those
-   * that are known. Null if there is none, so that feeds which have nothing to say yet are not asked to read on.
+   * that are known. Null if there is none, so that feeds which have nothing to say yet are not asked to read on. Of those
+   * of which it is known where they go on, it is the one that goes on first.
    */
   private Feed blocking() {
-    if (heads.isEmpty()) {
-      return pending.peek();
-    }
-    Key least = heads.peek().key();
+    Key least = heads.isEmpty() ? null : heads.peek().key();
+    Feed blocking = null;
     for (Feed feed : pending) {
-      if (feed.next == null || order.compare(feed.next, least) <= 0) {
+      if (feed.next == null) {
         return feed;
       }
+      if (least == null || order.compare(feed.next, least) <= 0) {
+        blocking = feed;
+        least = feed.next;
+      }
     }
-    return null;
+    return blocking;
   }
 
   private boolean isFull() {

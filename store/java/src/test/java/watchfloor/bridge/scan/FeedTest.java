@@ -79,6 +79,28 @@ class FeedTest {
   }
 
   @Test
+  void isReadOnlyWhenItIsWantedWhereOthersHavePostponedIt() throws Exception {
+    AtomicInteger read = new AtomicInteger();
+    ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
+    Feed feed = new Feed(memory, MAX_BYTES, OWN_BYTES);
+    Thread others =
+        new Thread(() -> feed.postpone(new Key("!"), f -> f.drain(scanner(read), Long.MAX_VALUE)));
+    assertEquals(Feed.Head.NOTHING_YET, feed.advance(0));
+    others.start();
+    assertEquals(Feed.Head.POSTPONED, feed.advance(5000));
+    assertEquals(new Key("!"), feed.next);
+    assertFalse(feed.isAtEnd());
+    awaitRest(read, 0);
+    readToEnd(feed);
+    assertEquals(memory.size(), memory.free());
+    Feed closed = new Feed(memory, MAX_BYTES, OWN_BYTES);
+    closed.close();
+    closed.postpone(new Key("!"), f -> f.drain(scanner(read), Long.MAX_VALUE));
+    assertThrows(CancellationException.class, () -> closed.advance(0));
+    awaitRest(read, ENTRIES);
+  }
+
+  @Test
   void endsAfterWhatOthersHaveReadIfThatIsAll() throws Exception {
     ReadAheadMemory memory = new ReadAheadMemory(1 << 20);
     Feed feed = new Feed(memory, MAX_BYTES, OWN_BYTES);

@@ -33,6 +33,14 @@ class ForesightTest {
   }
 
   @Test
+  void rangesThatHaveGivenNothingHaveAllOfTheirs() {
+    long[] given = times(100, NONE, NONE);
+    long[] next = times(90, 95, 30);
+    assertArrayEquals(new int[] {0, 1, 0}, Foresight.foresee(2, given, next, times(10, 20, 10)));
+    assertArrayEquals(new int[] {1, 2, 0}, Foresight.foresee(4, given, next, times(20, 20, 10)));
+  }
+
+  @Test
   void rangesWithoutAFurtherAnswerHaveNone() {
     assertArrayEquals(new int[] {0, 0}, Foresight.foresee(9, times(100, NONE), times(NONE, NONE), times(0, 0)));
     assertArrayEquals(new int[] {0, 8}, Foresight.foresee(10, times(100, 80), times(NONE, 70), times(0, 0)));
