@@ -23,6 +23,7 @@ from watchfloor.schema.filter.tree import Compare, Condition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
+from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.keys import SHARD_BYTES, event_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
@@ -140,8 +141,10 @@ def test_scans_note_the_newest_block_and_the_next_ones_find_the_same(store_setti
     wanted = ReadRequest(to_micros(START), until, None, ["ts", "number"], 1, 1000)
     with Store.open(store_settings) as writer, Store.open(store_settings, role="query") as reader:
         kind = writer.catalog.register(parse_definition({**SOURCE.definition, "name": f"again{RUN}.rows"}))
+        everyone = jvm.java_class("org.apache.accumulo.core.security.Authorizations").EMPTY
+        view = jvm.java_class("watchfloor.bridge.NewestBlocks$View")(event_table(kind), everyone)
         newest = reader.connection.java.newestBlocks()
-        assert newest.findOldest(event_table(kind), until) is None
+        assert newest.findOldest(view, until) is None
         # Items of 20 minutes, each in one shard, and 200 seconds to a block: no two blocks overlap.
         for item in range(ITEMS):
             write_run(writer, kind, item, range(1200 * item, 1200 * item + 1200, 10))
@@ -149,12 +152,12 @@ def test_scans_note_the_newest_block_and_the_next_ones_find_the_same(store_setti
             assert len(batches[0]) == 6 * (item + 1)
             assert batches[0] == sorted(batches[0]) == batches[1] == batches[2]
             oldest = to_micros(START) + (1200 * item + 1000) * 1_000_000
-            assert newest.findOldest(event_table(kind), until) == oldest
+            assert newest.findOldest(view, until) == oldest
             # Of a scan of older events nothing is noted, and it takes no notice.
             older = replace(wanted, until=to_micros(START) + 300_000_000)
             assert len(list(itertools.chain.from_iterable(read_blocks(reader, kind, older)))) == 2
-            assert newest.findOldest(event_table(kind), older.until) is None
-            assert newest.findOldest(event_table(kind), until) == oldest
+            assert newest.findOldest(view, older.until) is None
+            assert newest.findOldest(view, until) == oldest
 
 
 def test_pages_are_right_whatever_was_written_since_the_last_one(store_settings: Settings) -> None:

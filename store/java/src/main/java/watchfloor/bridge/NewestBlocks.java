@@ -2,13 +2,18 @@ package watchfloor.bridge;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.accumulo.core.security.Authorizations;
 
 /**
- * The newest block of each table, as the last scan of a connection has found it. For the next one it is a guess: blocks
- * may have been written or deleted since.
+ * The newest block of each table, as the last scan of a connection with the same authorizations has found it. For the
+ * next one it is a guess: blocks may have been written or deleted since. Of blocks that a scan may not see, nothing can
+ * be told from how long it takes.
  */
 public final class NewestBlocks {
-  private final Map<String, Times> found = new ConcurrentHashMap<>();
+  private final Map<View, Times> found = new ConcurrentHashMap<>();
+
+  /** A table as scans with some authorizations see it. */
+  public record View(String table, Authorizations authorizations) {}
 
   /** The times (µs) of a block's newest and oldest event. */
   private record Times(long newest, long oldest) {}
@@ -20,14 +25,14 @@ public final class NewestBlocks {
    * @param newest the time of the block's newest event
    * @param span the microseconds from it to the oldest
    */
-  public void note(String table, long until, long newest, long span) {
+  public void note(View view, long until, long newest, long span) {
     Times times = new Times(newest, newest < Long.MIN_VALUE + span ? Long.MIN_VALUE : newest - span);
-    found.merge(table, times, (known, now) -> until > known.newest ? now : known);
+    found.merge(view, times, (known, now) -> until > known.newest ? now : known);
   }
 
-  /** Returns the time of the oldest event of a table's newest block; null if no event before {@code until} is as new. */
-  public Long findOldest(String table, long until) {
-    Times times = found.get(table);
+  /** Returns the time of the oldest event of the newest block; null if no event before {@code until} is as new. */
+  public Long findOldest(View view, long until) {
+    Times times = found.get(view);
     return times == null || times.oldest >= until ? null : times.oldest;
   }
 }

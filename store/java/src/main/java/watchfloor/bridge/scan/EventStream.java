@@ -17,6 +17,7 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.arrow.vector.FieldVector;
 import watchfloor.bridge.Connection;
+import watchfloor.bridge.NewestBlocks;
 import watchfloor.bridge.columns.ArrowMemory;
 import watchfloor.bridge.columns.ByteBuilder;
 import watchfloor.bridge.columns.ColumnBuilder;
@@ -184,7 +185,7 @@ public abstract class EventStream extends ScanStream {
         .filter(answer -> answer != null && !isBeat(answer.getValue()))
         .map(Entry::getKey)
         .max(Comparator.comparingLong(this::time))
-        .ifPresent(key -> connection.newestBlocks().note(table, until, time(key), span(key)));
+        .ifPresent(key -> connection.newestBlocks().note(view(), until, time(key), span(key)));
   }
 
   @Override
@@ -313,11 +314,15 @@ public abstract class EventStream extends ScanStream {
    */
   private IteratorSetting newest() {
     IteratorSetting iterator = bounded(1);
-    Long since = limit == NO_LIMIT ? null : connection.newestBlocks().findOldest(table, until);
+    Long since = limit == NO_LIMIT ? null : connection.newestBlocks().findOldest(view(), until);
     if (since != null) {
       iterator.addOption(EventOptions.NEW_SINCE, since.toString());
     }
     return iterator;
+  }
+
+  private NewestBlocks.View view() {
+    return new NewestBlocks.View(table, authorizations);
   }
 
   private IteratorSetting bounded(int answers) {
