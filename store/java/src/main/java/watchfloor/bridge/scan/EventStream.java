@@ -141,10 +141,14 @@ public abstract class EventStream extends ScanStream {
       }
     }
     boolean hasBeat = answers.stream().anyMatch(answer -> answer != null && isBeat(answer.getValue()));
-    if (hasBeat || readers.stream().allMatch(reader -> reader.events() == 0)) {
+    if (hasBeat || answers.stream().noneMatch(this::hasEvents)) {
       // Few events match: the first batch may be far away, so all shards look for it at once.
       feeds.forEach(Feed::readOn);
     }
+  }
+
+  private boolean hasEvents(Entry<Key, Value> answer) {
+    return answer != null && !isBeat(answer.getValue()) && !isPostponed(answer.getKey(), answer.getValue());
   }
 
   /** Returns how many further answers of each range are likely to be needed; null if that is not known, or if many. */
@@ -162,7 +166,7 @@ public abstract class EventStream extends ScanStream {
     for (int i = 0; i < ranges; i++) {
       Entry<Key, Value> answer = answers.get(i);
       Key following = readers.get(i).following();
-      if (answer != null && !isPostponed(answer.getKey(), answer.getValue())) {
+      if (hasEvents(answer)) {
         given[i] = time(answer.getKey());
         found++;
       }
