@@ -139,10 +139,10 @@ def write_run(store: Store, kind: Source, item: int, seconds: Sequence[int]) -> 
 def test_scans_note_the_newest_block_and_the_next_ones_find_the_same(store_settings: Settings) -> None:
     until = to_micros(START) + 10**12
     wanted = ReadRequest(to_micros(START), until, None, ["ts", "number"], 1, 1000)
-    with Store.open(store_settings) as writer, Store.open(store_settings, role="query") as reader:
+    with Store.open(store_settings) as writer, Store.open(store_settings, "query", authorizations=[]) as reader:
         kind = writer.catalog.register(parse_definition({**SOURCE.definition, "name": f"again{RUN}.rows"}))
-        everyone = jvm.java_class("org.apache.accumulo.core.security.Authorizations").EMPTY
-        view = jvm.java_class("watchfloor.bridge.NewestBlocks$View")(event_table(kind), everyone)
+        nobody = jvm.java_class("org.apache.accumulo.core.security.Authorizations").EMPTY
+        view = jvm.java_class("watchfloor.bridge.NewestBlocks$View")(event_table(kind), nobody)
         newest = reader.connection.java.newestBlocks()
         assert newest.findOldest(view, until) is None
         # Items of 20 minutes, each in one shard, and 200 seconds to a block: no two blocks overlap.
