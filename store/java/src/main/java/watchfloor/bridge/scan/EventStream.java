@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Map.Entry;
 import org.apache.accumulo.core.client.BatchScanner;
 import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.Scanner;
@@ -41,11 +40,8 @@ public abstract class EventStream extends ScanStream {
   private static final int NO_LIMIT = -1;
   /** The events with which a first batch is full, even if more answers are at hand. */
   private static final int FIRST_EVENTS = 512;
-  /** The most ranges whose first answers are read together, and how many a request is for. */
+  /** The most ranges whose first answers are read together. */
   private static final int MOST_TOGETHER = 8;
-  private static final int RANGES_TOGETHER = 2;
-  /** The wanted answers of a range, on average, beyond which all ranges are read on alike. */
-  private static final int MOST_FORESEEN = 4;
 
   private final Authorizations authorizations;
   private final IteratorSetting filter;
@@ -58,11 +54,6 @@ public abstract class EventStream extends ScanStream {
   private final long until;
   /** Null if the ranges' first answers are not read together. */
   private FirstRound firstRound;
-  /**
-   * The feeds that read on when the batch of the first answers was handed over: earlier, they would take the processors
-   * from those who bring its rows to the user.
-   */
-  private volatile List<Feed> readNext = List.of();
   /** The events in the batches that were handed over, and of these the ones that come before all others. */
   private long handedOver;
   private long released;
@@ -96,106 +87,21 @@ public abstract class EventStream extends ScanStream {
       start(ranges.isEmpty() ? List.of() : List.of(reader), NEWEST_FIRST);
       return;
     }
-    Demand demand = new Demand(limit == NO_LIMIT ? null : limit, ranges.size());
+    Demand demand = new Demand(isLimited() ? limit : null, ranges.size());
     List<RangeReader> readers = new ArrayList<>();
     ranges.forEach(range -> readers.add(new RangeReader(this, demand, range, firstRows, requestRows)));
     if (firstRows == 1 && ranges.size() > 1 && ranges.size() <= MOST_TOGETHER && heedsAnswers()) {
-      List<Feed> feeds = makeFeeds(ranges.size(), NEWEST_FIRST);
-      int together = Math.max(1, ranges.size() / RANGES_TOGETHER);
-      firstRound =
-          new FirstRound(
-              ranges,
-              () -> batchScanner(ranges, together, newest()),
-              answers -> distribute(answers, feeds, readers),
-              feeds);
+      firstRound = new FirstRound(this, ranges, readers, makeFeeds(ranges.size(), NEWEST_FIRST));
     } else {
       start(List.copyOf(readers), NEWEST_FIRST);
     }
   }
 
-  /** Gives each feed the first answer of its range, and notes those that are likely to be read on. */
-  private void distribute(List<Entry<Key, Value>> answers, List<Feed> feeds, List<RangeReader> readers) {
-    noteNewest(answers);
-    for (int i = 0; i < feeds.size(); i++) {
-      readers.get(i).count(answers.get(i));
-    }
-    int[] foreseen = foresee(answers, readers);
-    List<Feed> likely = new ArrayList<>();
-    for (int i = 0; i < feeds.size(); i++) {
-      if (foreseen == null ? readers.get(i).isMoreWanted() : foreseen[i] > 0) {
-        likely.add(feeds.get(i));
-      }
-      if (foreseen != null && foreseen[i] > 0) {
-        readers.get(i).setSize(foreseen[i]);
-      }
-    }
-    readNext = likely;
-    for (int i = 0; i < feeds.size(); i++) {
-      Entry<Key, Value> answer = answers.get(i);
-      if (answer == null) {
-        feeds.get(i).end(null);
-      } else if (isPostponed(answer.getKey(), answer.getValue())) {
-        feeds.get(i).postpone(answer.getKey(), readers.get(i));
-      } else {
-        feeds.get(i).take(answer.getKey(), answer.getValue(), readers.get(i).isAtEnd() ? null : readers.get(i));
-      }
-    }
-    boolean hasBeat = answers.stream().anyMatch(answer -> answer != null && isBeat(answer.getValue()));
-    if (hasBeat || answers.stream().noneMatch(this::hasEvents)) {
-      // Few events match: the first batch may be far away, so all shards look for it at once.
-      feeds.forEach(Feed::readOn);
-    }
-  }
-
-  private boolean hasEvents(Entry<Key, Value> answer) {
-    return answer != null && !isBeat(answer.getValue()) && !isPostponed(answer.getKey(), answer.getValue());
-  }
-
-  /** Returns how many further answers of each range are likely to be needed; null if that is not known, or if many. */
-  private int[] foresee(List<Entry<Key, Value>> answers, List<RangeReader> readers) {
-    if (limit == NO_LIMIT) {
-      return null;
-    }
-    int ranges = readers.size();
-    long[] given = new long[ranges];
-    long[] next = new long[ranges];
-    long[] spans = new long[ranges];
-    Arrays.fill(given, Foresight.NONE);
-    Arrays.fill(next, Foresight.NONE);
-    int found = 0;
-    for (int i = 0; i < ranges; i++) {
-      Entry<Key, Value> answer = answers.get(i);
-      Key following = readers.get(i).following();
-      if (hasEvents(answer)) {
-        given[i] = time(answer.getKey());
-        found++;
-      }
-      if (!readers.get(i).isAtEnd()) {
-        if (following == null) {
-          return null;
-        }
-        next[i] = time(following);
-        spans[i] = span(following);
-      }
-    }
-    long events = readers.stream().mapToLong(RangeReader::events).sum();
-    double wanted = events == 0 ? Double.MAX_VALUE : Math.ceil((double) Demand.withSpare(limit) * found / events);
-    return wanted > MOST_FORESEEN * ranges ? null : Foresight.foresee((int) wanted, given, next, spans);
-  }
-
-  /** Notes the newest of the blocks at which the ranges begin, as far as the answers tell. */
-  private void noteNewest(List<Entry<Key, Value>> answers) {
-    answers.stream()
-        .filter(answer -> answer != null && !isBeat(answer.getValue()))
-        .map(Entry::getKey)
-        .max(Comparator.comparingLong(this::time))
-        .ifPresent(key -> connection.newestBlocks().note(view(), until, time(key), span(key)));
-  }
-
   @Override
   final void beginLaterBatch() {
-    readNext.forEach(Feed::readOn);
-    readNext = List.of();
+    if (firstRound != null) {
+      firstRound.readOn();
+    }
   }
 
   @Override
@@ -265,7 +171,7 @@ public abstract class EventStream extends ScanStream {
       return false;
     }
     int events = columnRows(entries);
-    if (limit == NO_LIMIT) {
+    if (!isLimited()) {
       return events >= FIRST_EVENTS || countReleased(nextKey(), events) > 0;
     }
     // What is at hand of all ranges is often enough: one batch costs less than two.
@@ -275,14 +181,14 @@ public abstract class EventStream extends ScanStream {
   @Override
   protected final boolean isLaterFull(int entries, int batchRows) {
     int events = columnRows(entries);
-    boolean isBeyond = limit != NO_LIMIT && released >= limit;
+    boolean isBeyond = isLimited() && released >= limit;
     int full = isBeyond ? Math.min(batchRows, Math.max(1, limit / SHARE_BEYOND)) : batchRows;
     return events >= full || (!isBeyond && hasNewest(events, limit - released));
   }
 
   /** Returns whether with the batch so many further events are handed over that come before all others. */
   private boolean hasNewest(int events, long number) {
-    return limit != NO_LIMIT && number <= handedOver - released + events && countReleased(nextKey(), events) >= number;
+    return isLimited() && number <= handedOver - released + events && countReleased(nextKey(), events) >= number;
   }
 
   /**
@@ -313,20 +219,34 @@ public abstract class EventStream extends ScanStream {
   }
 
   /**
-   * Returns the iterator of a first round: of the first answer of each range. For a limit only those blocks are read that
-   * may have events as new as those of the newest block.
+   * Opens a scanner of the first answer of each range. For a limit only those blocks are read that may have events as new
+   * as those of the newest block.
    */
-  private IteratorSetting newest() {
+  final ScannerBase firstScanner(List<Range> ranges, int requests) throws Exception {
     IteratorSetting iterator = bounded(1);
-    Long since = limit == NO_LIMIT ? null : connection.newestBlocks().findOldest(view(), until);
+    Long since = isLimited() ? connection.newestBlocks().findOldest(view(), until) : null;
     if (since != null) {
       iterator.addOption(EventOptions.NEW_SINCE, since.toString());
     }
-    return iterator;
+    return batchScanner(ranges, requests, iterator);
+  }
+
+  /** Notes the newest of the blocks at which the ranges begin, by its key. */
+  final void noteNewest(Key key) {
+    connection.newestBlocks().note(view(), until, time(key), span(key));
   }
 
   private NewestBlocks.View view() {
     return new NewestBlocks.View(table, authorizations);
+  }
+
+  final boolean isLimited() {
+    return limit != NO_LIMIT;
+  }
+
+  /** Returns the number of events that are read for the limit. */
+  final long wantedEvents() {
+    return Demand.withSpare(limit);
   }
 
   private IteratorSetting bounded(int answers) {

@@ -73,20 +73,24 @@ final class RangeReader implements Feed.Reader, Feed.Appetite {
     left = isLast ? null : new Range(last, false, left.getEndKey(), left.isEndKeyInclusive());
   }
 
-  /** Counts the range's first answer, which was read by others, unless it was postponed; null if the range has none. */
+  /** Counts the range's first answer, which was read by others. */
   void count(Entry<Key, Value> answer) {
-    if (answer == null) {
-      left = null;
-      beAnswered();
-    } else if (stream.isPostponed(answer.getKey(), answer.getValue())) {
-      following = answer.getKey();
-      left = new Range(following, true, left.getEndKey(), left.isEndKeyInclusive());
-      beAnswered();
-    } else {
-      wantsMoreThan(answer.getValue());
-      leaveAfter(answer.getKey());
-      size = nextSize();
-    }
+    wantsMoreThan(answer.getValue());
+    leaveAfter(answer.getKey());
+    size = nextSize();
+  }
+
+  /** Counts that the range has no answer. */
+  void countNothing() {
+    left = null;
+    beAnswered();
+  }
+
+  /** Counts that the range's first answer was postponed: what has the key comes next. */
+  void postpone(Key key) {
+    following = key;
+    left = new Range(key, true, left.getEndKey(), left.isEndKeyInclusive());
+    beAnswered();
   }
 
   /** Sets the answers of the next request. */
