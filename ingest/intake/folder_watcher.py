@@ -32,7 +32,7 @@ class FolderWatcher:
         self._closed: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._observer: BaseObserver | None = None if polling else self._start_observer()
         self._settling = Settling(settle)
-        self._next_walk = 0.0
+        self._next_walk, self._has_walked = 0.0, False
 
     @property
     def has_notices(self) -> bool:
@@ -51,8 +51,9 @@ class FolderWatcher:
             present = set()
             for state in walk_folders(self._folders):
                 present.add(state.path)
-                self._settling.see(state, now)
+                self._settling.see(state, now, unchanged=0.0 if self._has_walked else _find_age(state))
             self._settling.forget_others(present)
+            self._has_walked = True
         return [state for state in self._settling.complete_files(now) if self._is_unchanged(state, now)]
 
     def take(self, state: FileState) -> None:
@@ -85,6 +86,15 @@ class FolderWatcher:
         if self._observer is not None:
             self._observer.stop()
             self._observer.join(5)
+
+
+def _find_age(state: FileState) -> float:
+    """Returns the seconds since a file was modified, by the clocks of this machine and of the disk's.
+
+    It tells of files that were there before the master which need not be watched first. Of later ones it is not asked,
+    as those clocks may differ.
+    """
+    return max(0.0, time.time() - state.mtime_ns / 1e9)
 
 
 def _make_observer() -> BaseObserver:

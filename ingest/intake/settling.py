@@ -22,7 +22,7 @@ class FileState:
 
 @dataclass
 class _Waiting:
-    """A file that waits; ``since`` is the monotonic time at which it was first seen in this state."""
+    """A file that waits; ``since`` is the monotonic time from which on it has been in this state."""
 
     size: int
     mtime_ns: int
@@ -42,19 +42,17 @@ class Settling:
         self._waiting: dict[str, _Waiting] = {}
         self._taken: dict[str, tuple[int, int]] = {}
 
-    def see(self, state: FileState, now: float, closed: bool = False) -> None:
+    def see(self, state: FileState, now: float, closed: bool = False, unchanged: float = 0.0) -> None:
         """Records the state of a file.
 
-        ``closed``: the file was just closed after writing, or moved in.
-
-
-        ``now`` is monotonic.
+        ``closed``: the file was just closed after writing, or moved in. ``unchanged`` are the seconds for which it is
+        known to be as it is. ``now`` is monotonic.
         """
         if self._taken.get(state.path) == (state.size, state.mtime_ns):
             return
         waiting = self._waiting.get(state.path)
         if waiting is None or (waiting.size, waiting.mtime_ns) != (state.size, state.mtime_ns):
-            self._waiting[state.path] = _Waiting(state.size, state.mtime_ns, now, closed)
+            self._waiting[state.path] = _Waiting(state.size, state.mtime_ns, now - unchanged, closed)
         elif closed:
             waiting.closed = True
 

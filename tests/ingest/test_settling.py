@@ -6,6 +6,7 @@ In `make test`: it needs no servers.
 from __future__ import annotations
 
 import os
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from watchfloor.ingest.intake import folder_watcher
+from watchfloor.ingest.intake.folder_watcher import FolderWatcher
 from watchfloor.ingest.intake.settling import FileState, Settling, is_log_name, read_state, walk_folders
 
 
@@ -34,6 +37,21 @@ def test_a_closed_file_is_ready_at_once_and_not_after_it_changed() -> None:
     assert names(settling, 0) == ["a"]
     settling.see(FileState("a", 2, 2), 1)
     assert names(settling, 1) == []
+
+
+def test_a_file_that_was_left_alone_before_the_first_walk_is_complete_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_watcher, "BLIND_WALK_SECONDS", 0.0)
+    for name, age in (("old", 60.0), ("new", 0.0), ("to come", -60.0)):
+        (tmp_path / name).write_text("x\n")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    with FolderWatcher([str(tmp_path)], 30.0, polling=True) as watcher:
+        assert [found.path for found in watcher.complete_files()] == [str(tmp_path / "old")]
+        watcher.take(FileState(str(tmp_path / "old"), 2, (tmp_path / "old").stat().st_mtime_ns))
+        (tmp_path / "later").write_text("x\n")
+        os.utime(tmp_path / "later", (time.time() - 60.0,) * 2)
+        assert watcher.complete_files() == []
 
 
 def test_a_taken_file_comes_again_only_if_it_changes() -> None:
