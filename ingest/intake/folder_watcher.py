@@ -45,13 +45,13 @@ class FolderWatcher:
         while not self._closed.empty():
             state = read_state(self._closed.get())
             if state is not None:
-                self._settling.see(state, now, closed=True)
+                self._settling.record_state(state, now, closed=True)
         if now >= self._next_walk:
             self._next_walk = now + (WALK_SECONDS if self.has_notices else BLIND_WALK_SECONDS)
             present = set()
             for state in walk_folders(self._folders):
                 present.add(state.path)
-                self._settling.see(state, now, unchanged=0.0 if self._has_walked else _find_age(state))
+                self._settling.record_state(state, now, unchanged=0.0 if self._has_walked else _find_age(state))
             self._settling.forget_others(present)
             self._has_walked = True
         return [state for state in self._settling.complete_files(now) if self._is_unchanged(state, now)]
@@ -63,7 +63,7 @@ class FolderWatcher:
     def _is_unchanged(self, state: FileState, now: float) -> bool:
         current = read_state(state.path)
         if current is not None and current != state:
-            self._settling.see(current, now)
+            self._settling.record_state(current, now)
         return current == state
 
     def _start_observer(self) -> BaseObserver | None:

@@ -42,7 +42,7 @@ class Settling:
         self._waiting: dict[str, _Waiting] = {}
         self._taken: dict[str, tuple[int, int]] = {}
 
-    def see(self, state: FileState, now: float, closed: bool = False, unchanged: float = 0.0) -> None:
+    def record_state(self, state: FileState, now: float, closed: bool = False, unchanged: float = 0.0) -> None:
         """Records the state of a file.
 
         ``closed``: the file was just closed after writing, or moved in. ``unchanged`` are the seconds for which it is

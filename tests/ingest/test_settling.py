@@ -25,17 +25,17 @@ def names(settling: Settling, now: float) -> list[str]:
 
 def test_a_file_settles_when_it_stays_the_same() -> None:
     settling = Settling(5)
-    settling.see(FileState("a", 1, 1), 0)
-    settling.see(FileState("a", 2, 2), 4)
+    settling.record_state(FileState("a", 1, 1), 0)
+    settling.record_state(FileState("a", 2, 2), 4)
     assert names(settling, 8.9) == []
     assert names(settling, 9) == ["a"]
 
 
 def test_a_closed_file_is_ready_at_once_and_not_after_it_changed() -> None:
     settling = Settling(5)
-    settling.see(FileState("a", 1, 1), 0, closed=True)
+    settling.record_state(FileState("a", 1, 1), 0, closed=True)
     assert names(settling, 0) == ["a"]
-    settling.see(FileState("a", 2, 2), 1)
+    settling.record_state(FileState("a", 2, 2), 1)
     assert names(settling, 1) == []
 
 
@@ -56,29 +56,29 @@ def test_a_file_that_was_left_alone_before_the_first_walk_is_complete_at_once(
 
 def test_a_taken_file_comes_again_only_if_it_changes() -> None:
     settling = Settling(5)
-    settling.see(FileState("a", 1, 1), 0, closed=True)
+    settling.record_state(FileState("a", 1, 1), 0, closed=True)
     settling.take(FileState("a", 1, 1))
-    settling.see(FileState("a", 1, 1), 10, closed=True)
+    settling.record_state(FileState("a", 1, 1), 10, closed=True)
     assert names(settling, 100) == []
-    settling.see(FileState("a", 2, 1), 100)
+    settling.record_state(FileState("a", 2, 1), 100)
     assert names(settling, 105) == ["a"]
 
 
 def test_a_change_while_it_is_taken_is_not_lost() -> None:
     settling = Settling(5)
-    settling.see(FileState("a", 1, 1), 0, closed=True)
-    settling.see(FileState("a", 2, 2), 1, closed=True)
+    settling.record_state(FileState("a", 1, 1), 0, closed=True)
+    settling.record_state(FileState("a", 2, 2), 1, closed=True)
     settling.take(FileState("a", 1, 1))
     assert names(settling, 1) == ["a"]
 
 
 def test_files_that_are_gone_are_forgotten() -> None:
     settling = Settling(0)
-    settling.see(FileState("a", 1, 1), 0)
+    settling.record_state(FileState("a", 1, 1), 0)
     settling.take(FileState("b", 1, 1))
     settling.forget_others({"c"})
     assert names(settling, 9) == []
-    settling.see(FileState("b", 1, 1), 10)
+    settling.record_state(FileState("b", 1, 1), 10)
     assert names(settling, 10) == ["b"]
 
 
@@ -87,7 +87,7 @@ def test_no_file_is_taken_twice_as_it_is(steps: list[tuple[int, float]]) -> None
     settling, now, taken = Settling(2), 0.0, []
     for size, wait in steps:
         now += wait
-        settling.see(FileState("a", size, size), now)
+        settling.record_state(FileState("a", size, size), now)
         for found in settling.complete_files(now):
             settling.take(found)
             taken.append(found.size)
